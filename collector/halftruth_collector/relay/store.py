@@ -73,6 +73,7 @@ class RelayStore(OpenStore):
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
+        self._cache: dict[str, RegisteredSurvey] = {}
         try:
             with self.database.reading() as connection:
                 is_collector = connection.execute(select(exists(select(surveys)))).scalar()
@@ -94,7 +95,12 @@ class RelayStore(OpenStore):
         UnknownSurvey
         """
         with self.database.reading() as connection:
-            return find(connection, id)
+            found = self._cache[id] = find(connection, id)
+        return found
+
+    def last_read(self, id: str) -> RegisteredSurvey | None:
+        """Return a survey from the cache of this process, without a query; None if not cached."""
+        return self._cache.get(id)
 
     def all(self) -> list[RegisteredSurvey]:
         """Return all surveys, sorted by id."""

@@ -125,12 +125,6 @@ def test_many_reports_and_requests_with_a_token_are_handled_in_threads(runs, bat
     assert runs.may_block == [True, False, True]
 
 
-def test_a_limit_in_another_server_is_asked_in_a_thread(runs, batch, app, monkeypatch):
-    monkeypatch.setattr(app.extensions["halftruth"].limit, "_storage", object())
-    assert runs.post(batch([0, 0]))[0] == 202
-    assert runs.may_block == [False, True]
-
-
 def test_other_greenlets_run_while_one_waits_for_a_future():
     future: Future[str] = Future()
     gevent.spawn_later(0.01, future.set_result, "done")

@@ -5,14 +5,16 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from alembic.autogenerate import compare_metadata
 from alembic.config import Config
+from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import SchemaOutdated, StoreRefused, StoreUnavailable
 from halftruth_collector.store import database
 from halftruth_collector.store.database import _MIGRATION_LOCK, Database
-from halftruth_collector.store.tables import VERSION, metadata
+from halftruth_collector.store.tables import COMPACTED, VERSION, metadata
 from sqlalchemy import create_engine, inspect
 from sqlalchemy.exc import OperationalError
 from wire import PATIENCE
@@ -51,6 +53,38 @@ def all_rows(database: Database, names=None):
         }
 
 
+def structure(database: Database):
+    """Columns, types, keys and constraints of every table, as the database tells them."""
+    with database.reading() as connection:
+        seen = inspect(connection)
+        return {
+            name: (
+                {
+                    column["name"]: (
+                        column["type"].compile(connection.dialect),
+                        column["nullable"],
+                        column["default"] is not None,
+                    )
+                    for column in seen.get_columns(name)
+                },
+                seen.get_pk_constraint(name)["constrained_columns"],
+                sorted(each["column_names"] for each in seen.get_unique_constraints(name)),
+                [
+                    (each["constrained_columns"], each["referred_table"], each["referred_columns"])
+                    for each in seen.get_foreign_keys(name)
+                ],
+            )
+            for name in sorted(seen.get_table_names())
+            if name != "alembic_version"
+        }
+
+
+def without_rowid(database: Database) -> set[str]:
+    with database.reading() as connection:
+        rows = connection.exec_driver_sql("SELECT name, sql FROM sqlite_master WHERE type='table'")
+        return {name for name, sql in rows if "WITHOUT ROWID" in sql.upper()}
+
+
 def test_the_last_revision_is_the_one_that_this_program_works_with(fresh_database):
     config = Config()
     config.set_main_option("script_location", str(SCRIPTS))
@@ -68,6 +102,24 @@ def test_a_fresh_database_gets_its_tables_by_migrations(fresh_database, raw, sur
     # Opening it again changes nothing.
     Store(fresh_database).close()
     assert all_rows(raw) == rows
+
+
+def test_the_migrations_lead_to_the_tables_of_the_program(fresh_database, raw):
+    Store(fresh_database).close()
+    with raw.reading() as connection:
+        context = MigrationContext.configure(
+            connection, opts={"compare_type": True, "compare_server_default": True}
+        )
+        assert compare_metadata(context, metadata) == []
+    found = structure(raw)
+    shapes = without_rowid(raw) if raw.is_sqlite else None
+    with raw.writing() as connection:
+        connection.exec_driver_sql("DROP TABLE alembic_version")
+        metadata.drop_all(connection)
+        metadata.create_all(connection)
+    assert found == structure(raw)
+    if shapes is not None:
+        assert shapes == without_rowid(raw) == {table.name for table in COMPACTED}
 
 
 @pytest.mark.parametrize(
