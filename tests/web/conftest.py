@@ -59,13 +59,16 @@ class Visit:
     requests: list[str] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
 
-    def traffic(self) -> str:
-        """Every URL, header and body, and all that the browser keeps of this origin."""
-        kept = self.page.evaluate(
+    def kept(self) -> str:
+        """All that the browser keeps of this origin."""
+        return self.page.evaluate(
             "JSON.stringify([{...localStorage}, {...sessionStorage},"
             " document.cookie, location.href])"
         )
-        return "\n".join([*self.requests, *self.said, kept])
+
+    def traffic(self) -> str:
+        """Every URL, header and body, and all that the browser keeps of this origin."""
+        return "\n".join([*self.requests, *self.said, self.kept()])
 
     def violations(self, without: Sequence[str] = (), **only: Any) -> list[str]:
         """What axe-core finds against WCAG 2.1 A and AA, as rule and place.

@@ -165,6 +165,57 @@ for (const [name, [document, { views = [undefined], bare = [] } = {}]] of Object
       assert.equal(said, largestPosterior(rows, records, reports, bare), name);
     }
   });
+
+  test(`practice is what the survey does to as many answers: ${name}`, () => {
+    for (const [view, first] of views.entries()) {
+      const { survey, records, rows, reports } = walk(document, first);
+      const drawn = first === undefined ? undefined : view;
+      const practice = survey.mechanism.practice(drawn);
+      const { least, most } = survey.mechanism.fit(drawn);
+      // Attributes by themselves are practised with one of them, of the records that have the answer.
+      const isEach = ["randomized-response", "distortion-matrices"].includes(document.mechanism.kind);
+      const j = bare.length;
+      const { symbol } = survey.mechanism.contents(reports[0].split(",").map(Number));
+      const about = isEach ? [j] : (symbol?.positions ?? records[0].map((_, i) => i));
+      const answers = new Set(records.map((record) => about.map((i) => record[i]).join()));
+      assert.equal(practice.size, answers.size);
+      for (let code = 0; code < practice.size; code += 1) {
+        const one = { perturb: (_, below) => [practice.draw(code, below)] };
+        const walked = [...distribution(one, null)].map(([sent, share]) => [Number(sent), rational(share)]);
+        const row = rows[records.findIndex((record) => !isEach || record[j] === code)];
+        const told = new Map();
+        for (const [report, share] of row) {
+          const sent = isEach ? report.split(",")[j] : report;
+          told.set(sent, share.plus(told.get(sent) ?? new Rational(0n)));
+        }
+        const shares = [...told.values()];
+        assert.deepEqual(walked.map(([, share]) => String(share)).sort(), shares.map(String).sort());
+        assert.equal(practice.isCode ?? false, shares.length > answers.size);
+        const { most: likeliest } = extremes(shares);
+        for (const [sent, share] of walked) {
+          assert.equal(practice.fits(code, sent), share.compare(likeliest) === 0);
+        }
+        const fits = sum(walked.filter(([sent]) => practice.fits(code, sent)).map(([, share]) => share));
+        assert.equal(String(fits), String(practice.chance(code)));
+        // One of several questions fits more often than all of them.
+        assert.equal(practice.isOne ?? false, isEach && bare.length === 0);
+        if (practice.isOne) assert.ok(most.compare(fits) < 0);
+        else assert.ok(least.compare(fits) <= 0 && fits.compare(most) <= 0);
+      }
+    }
+  });
+}
+
+const UNPRACTISED = {
+  "no answer is perturbed": surveyOf([2], { kind: "randomized-response", keep: byName(["1"]) }),
+  "views that have different chances are not drawn": SURVEYS["split, two views"][0],
+  "there are more records than exact numbers": surveyOf(Array(54).fill(2), { kind: "gamma-diagonal", gamma: "19" }),
+};
+
+for (const [reason, document] of Object.entries(UNPRACTISED)) {
+  test(`nothing is practised where ${reason}`, () => {
+    assert.equal(new Survey(document).mechanism.practice(), null);
+  });
 }
 
 test("no answer is shown without how often another one is reported so, and none that a code is likelier with", async () => {

@@ -1,5 +1,7 @@
 """The way through the form: one screen before it begins, numbers, the Back key, and leaving."""
 
+import re
+
 import pytest
 from halftruth_collector import operations
 from halftruth_shared import Attribute, Schema, SplitQuestionnaire, Survey
@@ -86,14 +88,39 @@ def test_all_that_is_said_around_the_questions_fits_a_phone(live, visit, conditi
 
 def test_everyone_can_use_each_step_on_the_narrowest_screen(live, visit):
     found = visit(f"{live.url}/s/work", viewport=NARROW)
-    page = found.page
+    page, keyboard = found.page, found.page.keyboard
 
     def looks_right(step):
         assert found.violations() == [], step
         assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"], step
 
     expect(heading(page, "Before you begin")).to_be_visible()
+    expect(page.locator(".happens")).to_contain_text("about 56 of 100")
     looks_right("opening")
+    kept, requests = found.kept(), len(found.requests)
+    page.get_by_role("button", name="Try it first").focus()
+    keyboard.press("Enter")
+    expect(heading(page, "A practice round")).to_be_focused()
+    press(page, "Let chance work")
+    expect(page.get_by_text("Please enter a whole number from 1 to 16.")).to_be_visible()
+    page.get_by_label("Which number").focus()
+    keyboard.type("9")
+    for key in ("Tab", *["Enter"] * 6):
+        keyboard.press(key)
+    expect(page.get_by_text("This would be sent: ")).to_be_visible()
+    # 16 cells: 19/34, as was promised and as the receipt says.
+    expect(page.get_by_text("tries that fit: about 56 of 100")).to_be_visible()
+    tally = page.get_by_text("Tries that fit what you chose").text_content()
+    assert sum(map(int, re.findall(r"\d+", tally))) == 6
+    tries = page.locator("ol li")
+    assert [line[:4] for line in tries.all_text_contents()] == ["9 → "] * 5
+    looks_right("practice")
+    # Nothing of it is sent or kept.
+    assert len(found.requests) == requests
+    assert found.kept() == kept
+    keyboard.press("Tab")
+    keyboard.press("Enter")
+    expect(heading(page, "Before you begin")).to_be_focused()
     answer_first(page)
     page.get_by_label("no-hush").check()
     press(page, "Continue")

@@ -19,7 +19,7 @@ def test_a_person_answers_by_keyboard_alone(live, visit):
     page = found.page
     expect(heading(page, "Before you begin")).to_be_visible()
     keyboard = page.keyboard
-    # The way home, and on; the exact words come later.
+    # The way home, and on; a practice round and the exact words come later.
     for _ in range(2):
         keyboard.press("Tab")
     keyboard.press("Enter")

@@ -16,6 +16,7 @@ LANGUAGES = ("en", "de", "fr", "es")
 #: Headings of the form's states, by language.
 HEADINGS = {
     "opening": ("Before you begin", "Bevor Sie beginnen", "Avant de commencer", "Antes de empezar"),
+    "practice": ("A practice round", "Eine Übungsrunde", "Un tour d’essai", "Una ronda de prueba"),
     "review": (
         "Nothing has been sent yet",
         "Noch ist nichts gesendet",
@@ -137,6 +138,13 @@ def test_everyone_can_use_every_step_in_every_language(live, visit, survey):
     page.get_by_text("Dasselbe genau gesagt").click()
     check("opening", page.locator("summary").click)
     check("consent", lambda: (press_main(), page.locator("select[name=language]").focus()))
+    page.get_by_role("button", name="Erst ausprobieren").click()
+    page.get_by_label("ja", exact=True).check()
+    page.get_by_role("button", name="Den Zufall wirken lassen").click()
+    expect(page.get_by_text("Das würde gesendet")).to_be_visible()
+    tried = page.locator("input[name=practice]:checked").or_(page.locator("ol li"))
+    check("practice", lambda: expect(tried).to_have_count(2))
+    page.get_by_role("button", name="Zurück").click()
     page.get_by_label("Ich stimme zu.").check()
     speak(page, "fr")
     expect(page.get_by_label("J’accepte.")).to_be_checked()

@@ -9,6 +9,7 @@ import { anotherPerson, askToForget, failure, loading, onwardOf, outcome, refusa
 import { PageHistory } from "./history.js";
 import { chooseLanguage, languageChooser, loadWording, wantedLanguages } from "./languages.js";
 import { opening } from "./opening.js";
+import { practiceRound } from "./practice.js";
 import { questions } from "./questions.js";
 import { styleSheet } from "./style.js";
 import { element, review } from "./views.js";
@@ -169,9 +170,11 @@ export class HalftruthForm extends Reflecting {
 
   /** @type {(session: Session, missing?: boolean) => void} */
   #open(session, missing = false) {
-    const { survey } = session;
+    const { survey, view } = session;
+    const practice = survey.mechanism.practice(view);
     const step = {
       missing,
+      practise: practice && (() => this.#history.go(() => this.show(practiceRound(practice, this.#history.back)))),
       agree: (/** @type {boolean} */ agreed) => {
         this.#agreed = agreed;
       },

@@ -23,6 +23,7 @@ import { hidesMore } from "./wording.js";
  * @property {boolean} agreed Whether the consent that is asked for was given.
  * @property {boolean} missing Whether consent was passed over.
  * @property {(agreed: boolean) => void} agree
+ * @property {(() => void) | null} practise
  * @property {() => void} begin
  * @property {(() => void) | null} forget Asks whether to forget what earlier reports cost.
  */
@@ -55,7 +56,10 @@ export function opening(session, step, words) {
     client.remembers ? null : element("p", {}, words.say("forgetful")),
     ...notes,
     agreement ? consent(agreement, step, words) : null,
-    buttons(element("button", { class: "main" }, words.say("begin"))),
+    buttons(
+      element("button", { class: "main" }, words.say("begin")),
+      step.practise && isBounded && button(words.say("practise"), step.practise),
+    ),
     isBounded && element("details", {}, element("summary", {}, words.say("exactly")), ...exact),
     ledgerDetails(ledger, survey, step.forget, words),
   );

@@ -66,6 +66,11 @@ export class Wording {
     return forms[this.plural.select(Number(count))] ?? forms.other;
   }
 
+  /** @type {(key: Key) => readonly string[]} Several texts of one kind. */
+  list(key) {
+    return /** @type {readonly string[]} */ (this.words[key]);
+  }
+
   /** A number that was written with a point, with what the language has in its place.
    * @param {string} number */
   point(number) {

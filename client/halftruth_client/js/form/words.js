@@ -9,8 +9,8 @@
 
 import { loaded } from "../transport.js";
 
-/** A text, or one by the categories of `Intl.PluralRules`.
- * @typedef {string | Readonly<Record<string, string>>} Words */
+/** A text, or one by the categories of `Intl.PluralRules`; or a list.
+ * @typedef {string | readonly string[] | Readonly<Record<string, string>>} Words */
 
 export const ENGLISH = {
   language: "Language",
@@ -121,7 +121,24 @@ export const ENGLISH = {
   forgetful: "This browser keeps nothing for this page. If you open the page's address again, you are asked again, and a second report would tell more of you. Please answer only once.",
   consent: "Your consent",
   consentMissing: "Please tick this if you agree; nothing is asked before.",
+  practise: "Try it first",
   begin: "Begin",
+
+  // The practice round.
+  practice: "A practice round",
+  practiceLead: "This is just for trying: nothing of it is sent or kept, and it has nothing to do with your answers. Choose an answer and let chance work on it, as often as you like.",
+  practiceQuestion: "Which colour do you like best?",
+  practiceAnswers: ["red", "blue", "green", "yellow", "black", "white", "pink", "brown"],
+  practiceYesNo: "Do you like rain?",
+  practiceNumber: "Which number from 1 to {size} do you like best?",
+  practiceCode: "code {code}",
+  practiceDraw: "Let chance work",
+  practiceFits: "This would be sent: {sent}. It fits what you chose.",
+  practiceDiffers: "This would be sent: {sent}. It does not fit what you chose.",
+  practiceTally: "Tries that fit what you chose: {fits}. Others: {others}. Whoever sees just one of them cannot be certain which kind it is.",
+  practiceChance: "On average, tries that fit: {figure}, as in the survey itself.",
+  practiceChanceOne: "On average, tries that fit: {figure}, as with a question of the survey. That all answers of a person fit is rarer.",
+  practiceLesson: "Many tries with one answer would give it away, so everybody sends only one report. From the reports of many people it is worked out how many answered what.",
 
   // The questions.
   answers: "Your answers",

@@ -28,6 +28,17 @@ import { ONE } from "../rational.js";
  *
  * @typedef {{least: Rational, most: Rational}} Fit
  *
+ * Demonstration of the mechanism with one harmless question, with the same probabilities as in the
+ * survey: the report for an answer, whether it agrees with the answer, and the probability of that.
+ *
+ * @typedef {object} Practice
+ * @property {number} size Number of answers.
+ * @property {(code: number, below: RandomBelow) => number} draw
+ * @property {(code: number, sent: number) => boolean} fits
+ * @property {(code: number) => Rational} chance
+ * @property {boolean} [isCode] Whether the report is a symbol, and not an answer.
+ * @property {boolean} [isOne] Whether the survey has several questions that are perturbed independently.
+ *
  * Perturbation of records of a schema.
  *
  * @typedef {object} Mechanism
@@ -45,6 +56,8 @@ import { ONE } from "../rational.js";
  * @property {(view: number) => readonly string[]} [asked] Names of the attributes of a report about a view.
  * @property {(values: readonly number[], codes: readonly number[]) => Likelihoods} likelihoods Given its view.
  * @property {(view?: number) => Fit} fit Probability of agreement, perhaps for reports about a view.
+ * @property {(view?: number) => Practice | null} practice
+ *   Null if nothing is perturbed, or there are too many answers for one question.
  */
 
 /** Base class of mechanisms whose report is itself a record of the schema. */

@@ -48,9 +48,26 @@ export class GammaDiagonal extends RecordMechanism {
     return { least: kept, most: kept };
   }
 
+  /** @type {import("./base.js").Mechanism["practice"]} */
+  practice() {
+    const { size } = this.schema;
+    if (size > BigInt(Number.MAX_SAFE_INTEGER)) return null;
+    return {
+      size: Number(size),
+      draw: (code, below) => sampleColumns([code], [size], ...this.drawWeights(below), below)[0],
+      fits: (code, sent) => code === sent,
+      chance: () => this.fit().least,
+    };
+  }
+
   /** @type {import("./base.js").Mechanism["perturb"]} */
   perturb(codes, below) {
-    const { numerator, denominator } = this.gamma;
-    return sampleColumns(codes, this.schema.shape, numerator, denominator, below);
+    return sampleColumns(codes, this.schema.shape, ...this.drawWeights(below), below);
+  }
+
+  /** Weights of the true record and of each other one.
+   * @type {(below: import("../sampling.js").RandomBelow) => [same: bigint, other: bigint]} */
+  drawWeights(_below) {
+    return [this.gamma.numerator, this.gamma.denominator];
   }
 }

@@ -72,6 +72,26 @@ export class AttributeMechanism extends RecordMechanism {
     return { least: product(kept.map(least)), most: product(kept.map(most)) };
   }
 
+  /** Demonstration with the first perturbed attribute.
+   * @type {import("./base.js").Mechanism["practice"]} */
+  practice() {
+    const [j, ...more] = this.#perturbed();
+    if (j === undefined) return null;
+    const recordOf = (/** @type {number} */ code) => this.schema.names.map((_, i) => (i === j ? code : 0));
+    return {
+      size: this.schema.attributes[j].categories.length,
+      draw: (code, below) => this.perturb(recordOf(code), below)[j],
+      fits: (code, sent) => code === sent,
+      chance: (code) => this.chance(j, code, code),
+      isOne: more.length > 0,
+    };
+  }
+
+  /** @type {import("./base.js").Mechanism["perturb"]} */
+  perturb(codes) {
+    throw new TypeError(`record ${codes}: expected a mechanism that perturbs it`);
+  }
+
   /** Positions of the perturbed attributes. */
   #perturbed() {
     return this.schema.attributes.flatMap(({ categories }, j) =>

@@ -2,7 +2,6 @@
 
 import { SurveyError } from "../errors.js";
 import { lcm, ONE, Rational } from "../rational.js";
-import { sampleColumns } from "./columns.js";
 import { GammaDiagonal } from "./gamma-diagonal.js";
 
 const MOST_STEPS = 2 ** 20;
@@ -33,10 +32,9 @@ export class RandomizedGammaDiagonal extends GammaDiagonal {
     this.shift = (shift.numerator * scale) / shift.denominator;
   }
 
-  /** @type {GammaDiagonal["perturb"]} */
-  perturb(codes, below) {
+  /** @type {GammaDiagonal["drawWeights"]} */
+  drawWeights(below) {
     const t = below(2n * this.steps + 1n) - this.steps;
-    const same = this.same + this.shift * (this.schema.size - 1n) * t;
-    return sampleColumns(codes, this.schema.shape, same, this.other - this.shift * t, below);
+    return [this.same + this.shift * (this.schema.size - 1n) * t, this.other - this.shift * t];
   }
 }

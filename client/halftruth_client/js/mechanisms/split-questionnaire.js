@@ -147,6 +147,20 @@ export class SplitQuestionnaire {
     return { least: least(chances), most: most(chances) };
   }
 
+  /** @type {Mechanism["practice"]} */
+  practice(view) {
+    const { response } = this.#viewOf(view ?? 0);
+    // Before the view is drawn, the probability is unknown if views have different sizes.
+    if (view === undefined && this.views.some((other) => other.response !== response)) return null;
+    return {
+      size: response.cells,
+      draw: (code, below) => this.#symbolFor(code, response, below),
+      fits: (code, sent) => this.#isOwn(sent, code, response),
+      chance: () => this.fit(view).least,
+      isCode: response.dimension > 0,
+    };
+  }
+
   /** @param {number} code Code of a symbol. */
   #viewWith(code) {
     const view = this.views.find(({ first, response }) => code < first + response.symbols);

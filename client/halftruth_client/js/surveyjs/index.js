@@ -150,7 +150,7 @@ class ModelView {
   #addPromise() {
     const { model, session } = this;
     const words = this.#words;
-    const none = { agreed: false, missing: false, agree: () => {}, begin: () => {}, forget: null };
+    const none = { agreed: false, missing: false, agree: () => {}, practise: null, begin: () => {}, forget: null };
     const promise = opening(session, none, words);
     for (const part of promise.querySelectorAll("h2, .bar, .buttons, fieldset")) part.remove();
     const page = model.addNewPage("halftruth", 0);

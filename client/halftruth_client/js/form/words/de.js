@@ -108,7 +108,24 @@ export default {
   forgetful: "Dieser Browser merkt sich nichts für diese Seite. Wenn Sie ihre Adresse noch einmal öffnen, werden Sie noch einmal gefragt, und ein zweiter Bericht würde mehr über Sie verraten. Bitte antworten Sie nur einmal.",
   consent: "Ihre Einwilligung",
   consentMissing: "Bitte kreuzen Sie das an, wenn Sie einverstanden sind; vorher wird nichts gefragt.",
+  practise: "Erst ausprobieren",
   begin: "Beginnen",
+
+  // The practice round.
+  practice: "Eine Übungsrunde",
+  practiceLead: "Das ist nur zum Ausprobieren: Nichts davon wird gesendet oder behalten, und mit Ihren Antworten hat es nichts zu tun. Wählen Sie eine Antwort und lassen Sie den Zufall wirken, so oft Sie möchten.",
+  practiceQuestion: "Welche Farbe mögen Sie am liebsten?",
+  practiceAnswers: ["Rot", "Blau", "Grün", "Gelb", "Schwarz", "Weiß", "Rosa", "Braun"],
+  practiceYesNo: "Mögen Sie Regen?",
+  practiceNumber: "Welche Zahl von 1 bis {size} mögen Sie am liebsten?",
+  practiceCode: "Code {code}",
+  practiceDraw: "Den Zufall wirken lassen",
+  practiceFits: "Das würde gesendet: {sent}. Es passt zu dem, was Sie gewählt haben.",
+  practiceDiffers: "Das würde gesendet: {sent}. Es passt nicht zu dem, was Sie gewählt haben.",
+  practiceTally: "Versuche, die zu Ihrer Wahl passen: {fits}. Andere: {others}. Wer nur einen davon sieht, kann nicht sicher wissen, welcher Art er ist.",
+  practiceChance: "Im Durchschnitt passen: {figure}, wie in der Umfrage selbst.",
+  practiceChanceOne: "Im Durchschnitt passen: {figure}, wie bei einer Frage der Umfrage. Dass alle Antworten eines Menschen passen, ist seltener.",
+  practiceLesson: "Viele Versuche mit einer Antwort würden sie verraten, deshalb sendet jeder nur einen Bericht. Aus den Berichten vieler Menschen wird errechnet, wie viele was geantwortet haben.",
 
   // The questions.
   answers: "Ihre Antworten",

@@ -108,7 +108,24 @@ export default {
   forgetful: "Este navegador no guarda nada de esta página. Si vuelve a abrir su dirección, se le preguntará de nuevo, y un segundo informe diría más de usted. Por favor, responda una sola vez.",
   consent: "Su consentimiento",
   consentMissing: "Marque esta casilla si está de acuerdo; antes no se pregunta nada.",
+  practise: "Probarlo antes",
   begin: "Empezar",
+
+  // The practice round.
+  practice: "Una ronda de prueba",
+  practiceLead: "Esto es solo para probar: no se envía ni se guarda nada, y no tiene nada que ver con sus respuestas. Elija una respuesta y deje actuar al azar, tantas veces como quiera.",
+  practiceQuestion: "¿Qué color le gusta más?",
+  practiceAnswers: ["rojo", "azul", "verde", "amarillo", "negro", "blanco", "rosa", "marrón"],
+  practiceYesNo: "¿Le gusta la lluvia?",
+  practiceNumber: "¿Qué número de 1 a {size} le gusta más?",
+  practiceCode: "código {code}",
+  practiceDraw: "Dejar actuar al azar",
+  practiceFits: "Se enviaría esto: {sent}. Corresponde a lo que usted eligió.",
+  practiceDiffers: "Se enviaría esto: {sent}. No corresponde a lo que usted eligió.",
+  practiceTally: "Intentos que corresponden a lo que eligió: {fits}. Otros: {others}. Quien ve solo uno de ellos no puede saber con certeza de qué clase es.",
+  practiceChance: "En promedio, intentos que corresponden: {figure}, como en la propia encuesta.",
+  practiceChanceOne: "En promedio, intentos que corresponden: {figure}, como en una pregunta de la encuesta. Es más raro que correspondan todas las respuestas de una persona.",
+  practiceLesson: "Muchos intentos con una misma respuesta la delatarían, así que cada persona envía un solo informe. Con los informes de muchas personas se calcula cuántas respondieron qué.",
 
   // The questions.
   answers: "Sus respuestas",

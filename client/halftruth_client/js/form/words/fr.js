@@ -108,7 +108,24 @@ export default {
   forgetful: "Ce navigateur ne garde rien pour cette page. Si vous ouvrez de nouveau son adresse, les questions vous seront posées de nouveau, et un second rapport en dirait plus sur vous. Merci de ne répondre qu’une seule fois.",
   consent: "Votre accord",
   consentMissing: "Cochez ceci si vous êtes d’accord ; rien n’est demandé avant.",
+  practise: "Essayer d’abord",
   begin: "Commencer",
+
+  // The practice round.
+  practice: "Un tour d’essai",
+  practiceLead: "C’est seulement pour essayer : rien n’est envoyé ni gardé, et cela n’a rien à voir avec vos réponses. Choisissez une réponse et laissez faire le hasard, aussi souvent que vous voulez.",
+  practiceQuestion: "Quelle couleur préférez-vous ?",
+  practiceAnswers: ["rouge", "bleu", "vert", "jaune", "noir", "blanc", "rose", "marron"],
+  practiceYesNo: "Aimez-vous la pluie ?",
+  practiceNumber: "Quel nombre de 1 à {size} préférez-vous ?",
+  practiceCode: "le code {code}",
+  practiceDraw: "Laisser faire le hasard",
+  practiceFits: "Ceci serait envoyé : {sent}. Cela correspond à votre choix.",
+  practiceDiffers: "Ceci serait envoyé : {sent}. Cela ne correspond pas à votre choix.",
+  practiceTally: "Essais qui correspondent à votre choix : {fits}. Autres : {others}. Quand on n’en voit qu’un seul, on ne peut pas être certain de quelle sorte il est.",
+  practiceChance: "En moyenne, essais qui correspondent : {figure}, comme dans l’enquête elle-même.",
+  practiceChanceOne: "En moyenne, essais qui correspondent : {figure}, comme pour une question de l’enquête. Il est plus rare que toutes les réponses d’une personne correspondent.",
+  practiceLesson: "Beaucoup d’essais avec une même réponse la trahiraient, donc chaque personne n’envoie qu’un seul rapport. Avec les rapports de beaucoup de personnes, on calcule combien ont répondu quoi.",
 
   // The questions.
   answers: "Vos réponses",

@@ -1,0 +1,113 @@
+/**
+ * A practice round: what a survey's mechanism does to a harmless question, with nothing of the survey's
+ * answers and nothing that is kept.
+ */
+
+import { randomBelow } from "../sampling.js";
+import { readNumber } from "./numbers.js";
+import { button, buttons, element, view } from "./views.js";
+
+/** Answers up to which they have names: colours. */
+const NAMED = 8;
+
+/** Tries that are listed. */
+const LISTED = 5;
+
+/**
+ * @import { Practice } from "../mechanisms/base.js"
+ * @import { Wording } from "./wording.js"
+ *
+ * The answer that is chosen, and of each round so far the answer and what would be sent.
+ *
+ * @typedef {{chosen: number | null, rounds: (readonly [own: number, sent: number])[]}} Tried
+ */
+
+/** Begin a practice round; its view can be made again in other words, with what was tried so far.
+ * @type {(practice: Practice, back: () => void) => (words: Wording) => HTMLElement} */
+export function practiceRound(practice, back) {
+  const below = randomBelow();
+  /** @type {Tried} */
+  const tried = { chosen: null, rounds: [] };
+  const { rounds } = tried;
+  return (words) => {
+    const answers = answersTo(practice, words);
+    const result = element("div", { role: "status" });
+    const listed = element("ol", { reversed: true });
+    const show = () => {
+      const lines = rounds.map(([own, sent]) => `${answers(own)} → ${practice.isCode ? sent : answers(sent)}`);
+      result.replaceChildren(...explain(practice, rounds, words));
+      listed.setAttribute("start", String(rounds.length));
+      listed.replaceChildren(...lines.slice(-LISTED).reverse().map((line) => element("li", {}, line)));
+    };
+    const draw = () => {
+      const { chosen } = tried;
+      if (chosen === null) {
+        const problem = words.say(practice.size > NAMED ? "missingWhole" : "missing", { minimum: "1", maximum: String(practice.size) });
+        result.replaceChildren(element("p", { class: "problem" }, problem));
+        return;
+      }
+      rounds.push([chosen, practice.draw(chosen, below)]);
+      show();
+    };
+    if (rounds.length > 0) show();
+    return view(
+      words.say("practice"),
+      element("p", {}, words.say("practiceLead")),
+      (practice.size > NAMED ? numbers : names)(practice, tried, words),
+      buttons(button(words.say("practiceDraw"), draw, "main"), button(words.say("back"), back)),
+      result,
+      listed,
+    );
+  };
+}
+
+/** What the last round would send, how many fitted so far and how many do on average.
+ * @type {(practice: Practice, rounds: Tried["rounds"], words: Wording) => HTMLElement[]} */
+function explain(practice, rounds, words) {
+  const [own, sent] = rounds[rounds.length - 1];
+  const shown = practice.isCode ? words.say("practiceCode", { code: sent }) : answersTo(practice, words)(sent);
+  const key = practice.fits(own, sent) ? "practiceFits" : "practiceDiffers";
+  const fits = rounds.filter(([own, sent]) => practice.fits(own, sent)).length;
+  const chance = practice.chance(own);
+  const figure = words.frequency({ least: chance, most: chance });
+  return [
+    element("p", {}, element("strong", {}, words.say(key, { sent: shown }))),
+    element("p", {}, words.say("practiceTally", { fits, others: rounds.length - fits })),
+    element("p", {}, words.say(practice.isOne ? "practiceChanceOne" : "practiceChance", { figure })),
+    element("p", {}, words.say("practiceLesson")),
+  ];
+}
+
+/** @type {(practice: Practice, words: Wording) => (code: number) => string} */
+function answersTo({ size }, words) {
+  if (size > NAMED) return (code) => words.decimal.format(code + 1);
+  const names = size === 2 ? [words.say("no"), words.say("yes")] : words.list("practiceAnswers");
+  return (code) => names[code];
+}
+
+/** @type {(practice: Practice, tried: Tried, words: Wording) => HTMLElement} */
+function names(practice, tried, words) {
+  const answers = answersTo(practice, words);
+  const options = Array.from({ length: practice.size }, (_, code) => {
+    const change = () => {
+      tried.chosen = code;
+    };
+    const radio = element("input", { type: "radio", name: "practice", checked: tried.chosen === code, change });
+    return element("label", { class: "option" }, radio, element("span", {}, answers(code)));
+  });
+  const question = words.say(practice.size === 2 ? "practiceYesNo" : "practiceQuestion");
+  return element("fieldset", {}, element("legend", {}, question), element("div", { class: "two" }, ...options));
+}
+
+/** @type {(practice: Practice, tried: Tried, words: Wording) => HTMLElement} */
+function numbers({ size }, tried, words) {
+  const input = (/** @type {Event} */ event) => {
+    const { value } = /** @type {HTMLInputElement} */ (event.target);
+    const number = Number(readNumber(value, words.locale) ?? Number.NaN);
+    tried.chosen = Number.isInteger(number) && number >= 1 && number <= size ? number - 1 : null;
+  };
+  const value = tried.chosen === null ? "" : String(tried.chosen + 1);
+  const field = { type: "text", class: "number", autocomplete: "off", inputmode: "numeric", id: "practice", value, input };
+  const label = element("label", { class: "label", for: "practice" }, words.say("practiceNumber", { size }));
+  return element("div", { class: "question" }, label, element("input", field));
+}
