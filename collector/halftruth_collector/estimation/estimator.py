@@ -187,7 +187,7 @@ class Estimator(Tables):
 
         Examples
         --------
-            >>> from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
+        >>> from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
         >>> schema = Schema([Attribute("smoker", ["no", "yes"], items=["yes"])])
         >>> survey = Survey("health", "Health", schema, GammaDiagonal("19"))
         >>> counts = Counts.from_cells(survey, [[0], [1]], [680, 320])
