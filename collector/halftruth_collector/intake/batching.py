@@ -18,8 +18,9 @@ Outcome = TypeVar("Outcome")
 #: Commits items in one transaction. Returns an outcome for each, or the error to raise for it.
 Commit = Callable[[Sequence[Item]], Sequence[Outcome | Exception]]
 
-#: Seconds to wait for further requests, if the last transaction was shared by several.
-_GATHER_SECONDS = 0.001
+#: If several requests shared the last transaction, the next one waits for further requests until
+#: none arrives for these seconds, but no longer than the most.
+_GATHER_SECONDS, _MOST_GATHER_SECONDS = 0.003, 0.03
 
 #: Seconds without requests after which the thread that commits ends.
 _IDLE_SECONDS = 5.0
@@ -144,8 +145,7 @@ class GroupCommit(Generic[Item, Outcome]):
                     self._thread = None
                     return
             if is_shared:
-                # The clients of the last transaction are likely to send their next requests.
-                time.sleep(_GATHER_SECONDS)
+                self._gather()
             group = self._take_group()
             is_shared = len(group) > 1
             outcomes = self._commit_items([waiting.item for waiting in group])
@@ -154,6 +154,14 @@ class GroupCommit(Generic[Item, Outcome]):
                     waiting.outcome.set_exception(outcome)
                 else:
                     waiting.outcome.set_result(outcome)
+
+    def _gather(self) -> None:
+        """Wait for the next requests of the clients of the last transaction, while they arrive."""
+        until = time.monotonic() + _MOST_GATHER_SECONDS
+        queued = 0
+        while len(self._queue) > queued and time.monotonic() < until:
+            queued = len(self._queue)
+            time.sleep(_GATHER_SECONDS)
 
     def _take_group(self) -> list[_Waiting[Item, Outcome]]:
         """Take items from the queue, up to the largest size of a transaction."""
