@@ -13,6 +13,7 @@ from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.reconstruction import reconstruction
 from halftruth_collector.estimation.variances import UnitVariance
 from halftruth_shared import Attribute, DistortionMatrices, Schema, Survey
+from scipy.stats import norm
 from sources import estimator_of
 
 #: By design: how a survey writes it, and from λ the published estimate and the factor of its error.
@@ -89,6 +90,32 @@ def test_the_naive_crosswise_estimate_of_cwise_to_its_digits():
     share, error = naive.value[1], naive.standard_error()[1]
     found = [share, error, share - 1.959964 * error, share + 1.959964 * error]
     assert np.round(found, 4).tolist() == [0.1950, 0.0144, 0.1667, 0.2233]
+
+
+@pytest.mark.nightly
+@EVERY
+def test_over_many_surveys_the_estimate_is_right_on_average_and_its_interval_covers(name):
+    """600 surveys of 1 500 people, 30 % of whom have the trait.
+
+    A mean further than 4 of its errors, or a coverage outside of 95 % ± 3.2 %, is seen by chance
+    once in 3 000 times.
+    """
+    design, published = PUBLISHED[name]
+    surveys, people, trait = 600, 1500, 0.3
+    rng = np.random.default_rng(16)
+    # Of λ the estimate is a line: where it is 0 and where it is 1 are the two probabilities.
+    (low, _), (high, _) = published(Fraction(0)), published(Fraction(1))
+    chance = float((Fraction(3, 10) - low) / (high - low))
+    drawn = rng.binomial(people, chance, size=surveys)
+    found, covered = [], 0
+    survey = survey_of(design)
+    for yes in drawn:
+        table = estimator(survey, int(yes), people).table(["a0"])
+        estimate, error = table.value[1], table.standard_error()[1]
+        found.append(estimate)
+        covered += abs(estimate - trait) <= norm.ppf(0.975) * error
+    assert abs(np.mean(found) - trait) < 4 * np.std(found) / surveys**0.5
+    assert abs(covered / surveys - 0.95) < 0.032
 
 
 def test_tables_of_questions_with_different_designs():

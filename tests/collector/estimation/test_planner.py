@@ -62,6 +62,10 @@ SPLIT = "split-questionnaire"
 LOPSIDED = "lopsided-matrices"
 
 
+#: Surveys that are simulated: a simulated standard deviation is then off by 1/√(2·20000) = 0.5 %.
+SURVEYS = 20_000
+
+
 def make_survey(kind, shape, items=None, public=()):
     schema = schema_of(shape, items, public)
     uneven = {"matrix": lopsided_matrix} if kind == LOPSIDED else {}
@@ -137,6 +141,66 @@ def even_error(found, respondents, target="population"):
     """Root mean square error of all cells of some margins, under uniform answers."""
     units = [m.unit(np.full(m.cells, 1 / m.cells), target) for m in found]
     return math.sqrt(max(np.concatenate(units).mean(), 0) / respondents)
+
+
+def one_itemset(kind):
+    """A survey with a single itemset of length 2, and the dense margin it is a cell of.
+
+    The third attribute has no items; its answers change the reports nevertheless.
+    """
+    survey = make_survey(kind, (2, 3, 2), items={0: [1], 1: [2], 2: []})
+    margin = Margin(survey, (0, 1))
+    [cell] = margin.items
+    return survey, margin, cell
+
+
+def simulate(margin, cell, people, target, rng):
+    """Estimates of one cell's support in many surveys of these people, counts by whole record."""
+    people = np.asarray(people)
+    respondents = people.sum()
+    if target == "population":
+        reported = margin.matrix @ (people / respondents)
+        counts = rng.multinomial(respondents, reported / reported.sum(), SURVEYS)
+    else:
+        counts = sum(
+            rng.multinomial(count, margin.matrix[:, u] / margin.matrix[:, u].sum(), SURVEYS)
+            for u, count in enumerate(people)
+            if count
+        )
+    return counts @ margin.weights[cell] / respondents
+
+
+def spread(margin, by_cell):
+    """Whole records with these counts by cell of the margin, unevenly within each."""
+    people = np.zeros(len(margin.names), dtype=int)
+    for cell, count in enumerate(by_cell):
+        first, second = np.flatnonzero(margin.names == cell)
+        people[first], people[second] = count // 3, count - count // 3
+    return people
+
+
+# What is foretold happens
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_simulated_surveys_scatter_as_forecast(kind, target):
+    survey, margin, cell = one_itemset(kind)
+    by_cell = np.full(6, 880)
+    by_cell[cell] = 600
+    unbiased = reconstruction(survey)
+    tables = unit_variances(unbiased, [(0, 1)], target)
+    [unit] = of_itemsets(survey.schema, tables).at(0.12)
+    error = math.sqrt(unit / 5000)
+    estimates = simulate(
+        margin, cell, spread(margin, by_cell), target, np.random.default_rng(20_240_1)
+    )
+    # Each limit is five of its own standard errors: false alarm below 1e-6 each.
+    assert estimates.mean() == pytest.approx(0.12, abs=5 * error / SURVEYS**0.5)
+    assert estimates.std(ddof=1) == pytest.approx(error, rel=0.025)
+    inside = np.abs(estimates - 0.12) <= Z * error
+    assert inside.mean() == pytest.approx(0.95, abs=0.008)
 
 
 # Unit variances
