@@ -47,6 +47,20 @@ def test_the_outbox_is_for_its_owner_alone(tmp_path):
     assert stat.S_IMODE(outbox.stat().st_mode) == 0o600
 
 
+def test_a_respondent_who_answers_again_sends_the_same_report(live, survey, tmp_path):
+    outbox = tmp_path / "outbox.db"
+    first = Client(live.url, max_gamma="19", outbox=outbox)
+    one = first.submit(survey, {"smoker": "yes", "drinks": "daily"}, respondent="ada")
+    again = Client(live.url, max_gamma="19", outbox=outbox)
+    for answers in ({"smoker": "yes", "drinks": "daily"}, {"smoker": "no", "drinks": "never"}):
+        other = again.submit(survey, answers, respondent="ada")
+        assert other.id == one.id
+        assert other.status == "duplicate"
+    assert counted(live.store) == 1
+    assert again.submit(survey, {"smoker": "yes", "drinks": "daily"}, respondent="bob").id != one.id
+    assert counted(live.store) == 2
+
+
 def test_a_respondent_who_answers_twice_at_once_sends_one_report(live, survey, record, tmp_path):
     client = Client(live.url, max_gamma="19", outbox=tmp_path / "outbox.db")
     ids: list[object] = []

@@ -57,6 +57,21 @@ test("requests carry no cookies, referrer or cached answer and follow no redirec
   assert.deepEqual(post.headers, { "Content-Type": "application/json" });
 });
 
+test("a collector that changes the survey each time gets one draw", async () => {
+  for (const status of [409, 422, 500, 503]) {
+    const { collector, open } = await setUp();
+    for (let i = 0; i < 30; i += 1) {
+      await collector.publish({ ...DOCUMENT, title: `Health ${i}` });
+      collector.trouble = [() => problem(status), () => problem(status), () => problem(status)];
+      const client = open();
+      const sent = client.survey("health").then((survey) => client.submit(survey, RECORD));
+      await sent.catch((error) => assert.ok(i === 0 || error.name === "AnsweredBefore"));
+    }
+    const drawn = collector.posted.map(({ reports }) => JSON.stringify(reports));
+    assert.equal(new Set(drawn).size, 1, `${status}`);
+  }
+});
+
 test("the one draw is remembered before anything is sent", async () => {
   const { collector, storage, client } = await setUp();
   const kept = [];
@@ -349,6 +364,15 @@ for (const digests of [[], "", null, ["00"], ["0".repeat(63)], ["A".repeat(64)]]
     assert.throws(() => open({ digests }), { name: "ParameterError", field: "digests" });
   });
 }
+
+test("no survey has an id that another visit forgets its report by", async () => {
+  const probe = { ...DOCUMENT, id: "probe" };
+  const { storage, open } = await setUp(probe);
+  pretend("localStorage", storage);
+  const first = await open({ storage: undefined }).submit(new Survey(probe), RECORD);
+  const second = await open({ storage: undefined }).submit(new Survey(probe), RECORD);
+  assert.deepEqual(second, { ...first, status: "duplicate" });
+});
 
 // The collector is away.
 

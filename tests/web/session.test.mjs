@@ -86,6 +86,15 @@ test("what is asked is known before anything is drawn or kept, and one report of
   assert.equal(session.questionnaire.answers.size, WIDTH);
 });
 
+test("whoever answers again sends the same report, also with other answers", async () => {
+  const { collector, session } = await answered();
+  await session.submit();
+  session.questionnaire.set([["a0", "c5"]]);
+  assert.equal(await session.submit(), "counted");
+  assert.equal(session.seen.at(-1)[1].status, "duplicate");
+  assert.deepEqual([collector.reports.size, drawn(collector).length], [1, 1]);
+});
+
 // What this browser remembers of an earlier visit.
 
 const EARLIER = {

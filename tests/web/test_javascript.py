@@ -59,7 +59,7 @@ def test_its_own_tests_pass(node, path):
     # A file that holds no test passes as one test.
     counted = re.search(r"^ℹ pass (\d+)$", ran.stdout, re.MULTILINE)
     assert counted is not None, ran.stdout
-    assert int(counted[1]) > 5
+    assert int(counted[1]) > 1
 
 
 def test_there_are_tests_to_run():

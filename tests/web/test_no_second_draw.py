@@ -189,6 +189,25 @@ def test_where_there_is_no_room_for_a_report_nothing_is_sent_and_the_page_says_s
     assert counted(live) == []
 
 
+def test_an_answer_that_is_lost_on_its_way_back_is_asked_for_with_the_same_report(live, visit):
+    found = visit(f"{live.url}/s/work")
+    page = found.page
+    answer(page)
+    page.clock.install()
+    lose_answers(page)
+    send(page)
+    let_time_pass(page, heading(page, "Kept for later"))
+    assert len(counted(live)) == 1
+    assert len(posted(found)) > 1
+    page.unroute("**/reports")
+    with page.expect_response("**/reports") as answered:
+        let_time_pass(page, heading(page, "Thank you"))
+    assert answered.value.json() == {"accepted": 0, "duplicates": 1}
+    assert len(bodies(found)) == 1
+    assert counted(live) == [shown_report(page)]
+    assert "hush" not in found.traffic()
+
+
 def test_a_page_that_a_browser_brings_back_shows_and_draws_nothing_again(live, origin, copying):
     page = copying.page
     page.add_init_script(NOTE_COPIES)

@@ -10,7 +10,7 @@ from proxies import certify
 from relays import parties, with_relay
 from wire import free_port, listening
 
-from .conftest import fits_a_phone, posted
+from .conftest import fits_a_phone, heading, let_time_pass, posted
 
 SCREEN = {"width": 390, "height": 844}
 LANGUAGES = ("en", "de", "fr", "es")
@@ -109,3 +109,26 @@ def test_a_report_goes_to_the_relay_alone_and_is_counted_with_all_others(two_ser
     assert (both.held(), both.counted()) == (BATCH, 0)
     both.close()
     assert (both.held(), both.counted()) == (0, BATCH)
+
+
+def test_a_report_waits_in_the_browser_while_the_relay_is_away(two_servers, visit):
+    both, collector = two_servers
+    found = visit(ignore_https_errors=True)
+    page = found.page
+    page.clock.install()
+    page.route("**/reports", lambda route: route.abort())
+    page.goto(f"{collector}/s/work?lang=en")
+    page.locator("button.main").click()
+    for label in ("yes-hush", "never-hush"):
+        page.get_by_label(label, exact=True).check()
+    page.locator("button.main").click()
+    page.locator("button.main").click()
+    let_time_pass(page, heading(page, "Kept for later"))
+    kept = page.evaluate("localStorage.getItem('halftruth:work')")
+    page.unroute("**/reports")
+    page.reload()
+    expect(heading(page, "Answered in this browser already")).to_be_visible()
+    assert both.held() == 1
+    after = page.evaluate("localStorage.getItem('halftruth:work')")
+    assert after == kept.replace('"sent":false', '"sent":true')
+    assert {line.split()[1] for line in posted(found)} == {f"{both.survey.relay.url}{both.path}"}

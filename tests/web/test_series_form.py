@@ -17,10 +17,12 @@ from .conftest import (
     answer,
     anyone_can_use,
     attach,
+    element,
     fits_a_phone,
     heading,
     posted,
     press,
+    script,
     send,
 )
 from .test_no_second_draw import BROKEN
@@ -171,3 +173,21 @@ def test_where_nothing_is_kept_no_wave_is_asked(live, visit, origin):
     attach(page, live, survey="work-1")
     expect(page.get_by_role("alert")).to_contain_text(said)
     assert posted(found) == []
+
+
+def test_a_page_bounds_all_its_surveys_whatever_series_they_say_they_are_of(live, visit, origin):
+    unbound = Survey("other", "Another", SCHEMA, GammaDiagonal(19))
+    operations.publish_survey(live.store, unbound)
+    found = visit()
+    limits = 'max-gamma="19" max-total-gamma="360"'
+    found.page.goto(origin.add(element(live, "work-1", limits), script(live)))
+    answer_and_send(found)
+    found.page.goto(origin.add(element(live, "other", limits), script(live)))
+    refusal = found.page.get_by_text("more of you than this page allows for all surveys")
+    expect(refusal).to_be_visible()
+    assert len(posted(found)) == 1
+    # A form of the page's own says the same.
+    found.page.goto(origin.add('<form method="dialog" id="own"></form>') + "?own")
+    outcome = attach(found.page, live, survey="other", maxTotalGamma="360")
+    assert "LedgerRefused" in outcome
+    expect(refusal).to_be_visible()
