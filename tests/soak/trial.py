@@ -183,6 +183,8 @@ class CollectorTrial(Trial):
         return self._database.read()
 
     def stored(self) -> set[Entry]:
+        # First, since a wrong answer explains a report that is counted and was not in flight.
+        check_answers(self.ledger)
         reading = self._settled()
         check_after_fault(reading, self.ledger)
         return reading.counted(self.ledger.sent)
