@@ -18,9 +18,9 @@ Outcome = TypeVar("Outcome")
 #: Commits items in one transaction. Returns an outcome for each, or the error to raise for it.
 Commit = Callable[[Sequence[Item]], Sequence[Outcome | Exception]]
 
-#: If several requests shared the last transaction, the next one waits for further requests until
-#: none arrives for these seconds, but no longer than the most.
-_GATHER_SECONDS, _MOST_GATHER_SECONDS = 0.003, 0.03
+#: If several requests shared the last transaction, the next one waits for as many, until none
+#: arrives for these seconds, but no longer than the most.
+_GATHER_SECONDS, _MOST_GATHER_SECONDS = 0.006, 0.03
 
 #: Seconds without requests after which the thread that commits ends.
 _IDLE_SECONDS = 5.0
@@ -138,16 +138,16 @@ class GroupCommit(Generic[Item, Outcome]):
 
     def _commit_groups(self) -> None:
         """Commit groups until no item has arrived for some seconds."""
-        is_shared = False
+        last_size = 1
         while True:
             with self._arrived:
                 if not self._arrived.wait_for(lambda: self._queue, _IDLE_SECONDS):
                     self._thread = None
                     return
-            if is_shared:
-                self._gather()
+            if last_size > 1:
+                self._gather(last_size)
             group = self._take_group()
-            is_shared = len(group) > 1
+            last_size = len(group)
             outcomes = self._commit_items([waiting.item for waiting in group])
             for waiting, outcome in zip(group, outcomes, strict=True):
                 if isinstance(outcome, Exception):
@@ -155,13 +155,16 @@ class GroupCommit(Generic[Item, Outcome]):
                 else:
                     waiting.outcome.set_result(outcome)
 
-    def _gather(self) -> None:
+    def _gather(self, expected: int) -> None:
         """Wait for the next requests of the clients of the last transaction, while they arrive."""
-        until = time.monotonic() + _MOST_GATHER_SECONDS
+        now = last = time.monotonic()
+        until = now + _MOST_GATHER_SECONDS
         queued = 0
-        while len(self._queue) > queued and time.monotonic() < until:
-            queued = len(self._queue)
-            time.sleep(_GATHER_SECONDS)
+        while queued < expected and now < min(until, last + _GATHER_SECONDS):
+            time.sleep(_GATHER_SECONDS / 4)
+            now = time.monotonic()
+            if len(self._queue) > queued:
+                queued, last = len(self._queue), now
 
     def _take_group(self) -> list[_Waiting[Item, Outcome]]:
         """Take items from the queue, up to the largest size of a transaction."""

@@ -29,7 +29,6 @@ from ..web.app import Workload, expected_workload
 from ..web.budget import COMPUTATION, Computation
 from ..web.errors import problem
 from ..web.headers import API_HEADERS
-from ..web.limits import CHARGED
 from .event_loop import Threads, Timeout, call_when_closed, sleep, wait_in_loop
 
 if TYPE_CHECKING:
@@ -53,7 +52,6 @@ _ROOM = 128_000_000
 #: Seconds and bytes for which the rest of a refused body is read, so that the client gets the
 #: response.
 _LINGER, _MOST_LINGERING = 2.0, 16_000_000
-
 
 #: Bytes of a request with reports that is handled in the event loop: a few reports.
 _FEW_REPORTS = 4_096
@@ -145,14 +143,14 @@ class RequestBuffer:
         if work == "none":
             return self._app(environ, start_response)
         if work == "reports" and int(environ["CONTENT_LENGTH"]) <= _FEW_REPORTS:
-            attempt = {**environ, WAIT: wait_in_loop}
+            environ[WAIT] = wait_in_loop
             try:
                 with forbid_blocking():
-                    return self._app(attempt, start_response)
+                    return self._app(environ, start_response)
             except WouldBlock:
+                # Run the request again below, in a thread.
+                del environ[WAIT]
                 environ["wsgi.input"].seek(0)
-                if CHARGED in attempt:
-                    environ[CHARGED] = True
         computation = environ[COMPUTATION] = Computation()
         late = ServiceUnavailable(_BUSY[work])
         ends = work == "long"

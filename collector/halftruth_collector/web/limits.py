@@ -18,8 +18,9 @@ from ..errors import StoreUnavailable, TooLarge, TooManyReports
 #: An address with a port, as some proxies write it.
 _WITH_PORT = re.compile(r"\[([^\]]*)\](?::\d+)?|([^:]*):\d+")
 
-#: Key of the environment of a request whose reports were charged. Such a request can be run again.
-CHARGED = "halftruth.charged"
+#: Key of the environment of a request for its `Visit`. The server can run a request again, in a
+#: thread; then its reports are neither charged nor recorded twice.
+_VISIT = "halftruth.visit"
 
 #: Bytes of an unreadable body that count as one report.
 _BYTES_OF_REPORT = 500
@@ -56,14 +57,18 @@ class ReportLimit:
         that are `exempt`, as those of this machine are, have no limit. Raises TooManyReports if too
         many reports of this address were refused.
         """
-        exempt = exempt or self._rate is None or (not self._proxied and is_local(request))
-        visit = Visit(None if exempt else self, subscriber(request.remote_addr or ""), uncharged)
-        if self._rate and visit.limit and not self._failures.test(self._rate, visit.address):
-            raise TooManyReports(
-                f"reports: expected at most {self._rate} from one address that are not counted;"
-                " send yours again later",
-                retry_after=self._rate.get_expiry(),
-            )
+        visit: Visit | None = request.environ.get(_VISIT)
+        if visit is None:
+            exempt = exempt or self._rate is None or (not self._proxied and is_local(request))
+            address = subscriber(request.remote_addr or "")
+            visit = Visit(None if exempt else self, address, uncharged)
+            if self._rate and visit.limit and not self._failures.test(self._rate, address):
+                raise TooManyReports(
+                    f"reports: expected at most {self._rate} from one address that are not counted;"
+                    " send yours again later",
+                    retry_after=self._rate.get_expiry(),
+                )
+            request.environ[_VISIT] = visit
         try:
             yield visit
         except (StoreUnavailable, TooManyReports):
@@ -138,17 +143,20 @@ class Visit:
     address: str
     uncharged: int
     accepted: int = 0
+    is_charged: bool = False
+    is_recorded: bool = False
 
     def charge(self, reports: int) -> None:
         """Count the reports of this request against its address once; see `ReportLimit.charge`."""
-        if self.limit is not None and CHARGED not in request.environ:
+        if self.limit is not None and not self.is_charged:
             self.limit.charge(reports, self.address)
-            request.environ[CHARGED] = True
+        self.is_charged = True
         self.uncharged = 0
 
     def record_failures(self) -> None:
-        """Record the reports that were neither charged nor accepted."""
-        if self.limit is not None:
+        """Record the reports that were neither charged nor accepted, once."""
+        if self.limit is not None and not self.is_recorded:
+            self.is_recorded = True
             self.limit.record_failures(self.uncharged - self.accepted, self.address)
 
 

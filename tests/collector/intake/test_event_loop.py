@@ -118,6 +118,22 @@ def test_a_request_that_is_run_again_is_charged_and_recorded_once(runs, batch, a
     assert day.refused == {"report-error": 1}
 
 
+def test_a_refusal_of_the_commit_is_recorded_once_though_the_request_is_run_again(
+    runs, batch, app, store
+):
+    """The first refusal of a minute is written, which only a thread may do."""
+    service = app.extensions["halftruth"]
+    recorded: list[int] = []
+    hit = service.limit._failures.hit
+    service.limit._failures.hit = lambda *key, cost: recorded.append(cost) or hit(*key, cost=cost)
+    operations.close_survey(store, "health")
+    assert runs.post(batch([0, 0]))[0] == 409
+    assert runs.may_block == [False, True]
+    assert recorded == [1]
+    [day] = service.store.reports.daily_outcomes("health")
+    assert day.refused == {"survey-closed": 1}
+
+
 def test_many_reports_and_requests_with_a_token_are_handled_in_threads(runs, batch):
     assert runs.post(batch(*[[0, 0]] * 100))[0] == 202
     assert runs.may_block == [True]
