@@ -12,20 +12,20 @@ Both need only an unbiased table of answer × margins and its covariance, whatev
 and return a table of the answers.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
 import numpy as np
 import scipy
-from halftruth_shared import Attribute, EstimateError, ParameterError, Schema
+from halftruth_shared import Attribute, ParameterError, Schema
 from halftruth_shared.analyses.base import Target
 from halftruth_shared.errors import listing
 from halftruth_shared.results.wording import number
 
 from .answers import category_code
 from .bounds import NEARLY_LINEAR, TOO_SMALL, Array
-from .table import DerivedTable, ReportDistribution, Table
+from .table import DerivedTable, Table
 
 #: Relative tolerance of the sum of a margin, since shares are written with few digits.
 _WRITTEN = 1e-3
@@ -94,13 +94,6 @@ class WeightedTable(DerivedTable):
         groups = tuple(range(1, self.joint.value.ndim))
         return np.asarray(self.joint.effective_reports.sum(axis=groups)) / (
             self.design_effect or 1.0
-        )
-
-    def report_distributions(self, shares: Array) -> Iterator[ReportDistribution]:
-        """Refuse: score tests need the distribution of unweighted reports."""
-        raise EstimateError(
-            "margins: weighted shares have no score test; expected a table without margins",
-            field="margins",
         )
 
     def _variance(self, target: Target) -> Array:

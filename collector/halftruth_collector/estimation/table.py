@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
-from halftruth_shared import DomainTooLarge, ParameterError, Perturbation, Schema
+from halftruth_shared import DomainTooLarge, EstimateError, ParameterError, Perturbation, Schema
 from halftruth_shared.analyses.base import Target
 from halftruth_shared.channels.axes import Array, Places
 from numpy.typing import NDArray
@@ -115,12 +115,17 @@ class Table(ABC):
         contributes to a single cell, it is the number of reports in this cell.
         """
 
-    @abstractmethod
     def report_distributions(self, shares: Array) -> Iterable[ReportDistribution]:
         """Return the distribution of the reports if the true table had the given shares.
 
-        Constants that all reports contribute may be omitted.
+        Constants that all reports contribute may be omitted. Weighted shares and the shares of a
+        model are no sums over reports, so these tables raise EstimateError.
         """
+        raise EstimateError(
+            "estimate: weighted shares and those of a model have no score test; expected a moment"
+            " estimate without margins",
+            field="estimate",
+        )
 
     def null_covariance(self, shares: Array, forms: Array) -> Array:
         """Return the covariance of linear forms of the estimates under given true shares.
@@ -149,14 +154,14 @@ class Table(ABC):
         return covariance
 
     def variance(self) -> Array:
-        """Return the variance of each support (Guo Result 1, diagonal of eq. 5.16).
+        """Return the variance of each share (Guo Result 1, diagonal of eq. 5.16).
 
         NaN where the reports do not identify one.
         """
         return self._mixed(self._variance)
 
     def standard_error(self) -> Array:
-        """Return the standard error of each support, NaN where the reports do not identify one."""
+        """Return the standard error of each share, NaN where the reports do not identify one."""
         return np.sqrt(self.variance())
 
     def error_parts(self) -> tuple[Array, Array]:
@@ -225,7 +230,7 @@ class Table(ABC):
 
     @cached_property
     def margins(self) -> Array:
-        """Support of the cells of all margins, shape (d_1 + 1, …, d_k + 1)."""
+        """Shares of the cells of all margins, shape (d_1 + 1, …, d_k + 1)."""
         return with_sums(self.value)
 
     def margin_variance(self) -> Array:
@@ -255,7 +260,7 @@ class Table(ABC):
 
     @abstractmethod
     def _variance(self, target: Target) -> Array:
-        """Return the variance of each support for a large population or the respondents."""
+        """Return the variance of each share for a large population or the respondents."""
 
     @abstractmethod
     def _covariance(self, target: Target) -> Array:

@@ -262,7 +262,7 @@ def test_weighted_shares_are_a_table_of_the_answers_without_a_score_test(method)
     weighted = method(Stated(support, covariance), KNOWN)
     assert (weighted.axes, weighted.reports) == (("a0",), 1_000)
     assert weighted.variance() == pytest.approx(np.diag(weighted.covariance()))
-    with pytest.raises(EstimateError, match=r"^margins: weighted shares have no score test"):
+    with pytest.raises(EstimateError, match=r"^estimate: weighted shares .* have no score test"):
         weighted.null_covariance(weighted.value, np.eye(3))
 
 

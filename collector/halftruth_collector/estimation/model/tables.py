@@ -6,7 +6,7 @@ difference of two means of the design. The target is the sampled population. Int
 logit scale.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -15,7 +15,7 @@ from halftruth_shared.channels.axes import Places
 
 from ..bounds import Array
 from ..counts import Counts
-from ..table import ReportDistribution, Table, TableSource, with_sums
+from ..table import Table, TableSource, with_sums
 from ..variances import UnitVariance
 from .fit import LoglinearModel
 
@@ -64,9 +64,6 @@ class ModelTable(Table):
     def or_nan(self, variance: Array, target: Target) -> Array:
         """Return variances for a population; NaN for exactly these respondents."""
         return variance if target == "population" else np.full_like(variance, np.nan)
-
-    def report_distributions(self, shares: Array) -> Iterable[ReportDistribution]:
-        raise NotImplementedError("the reports behind a model have no weights")
 
     def _variance(self, target: Target) -> Array:
         squares = np.einsum("cp,cp->c", self.slopes @ self.parameters, self.slopes)
