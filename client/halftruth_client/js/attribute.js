@@ -61,7 +61,8 @@ export class Attribute {
     /** Range of a numeric question; null for other questions. */
     this.number = members.kind === "number" ? new NumberRange(members) : null;
     if (!isTexts(missing)) throw fault(name, "missing: expected categories");
-    /** @type {readonly string[]} Categories for missing answers. */
+    /** Categories for missing answers.
+     * @type {readonly string[]} */
     this.missing = unique(
       missing,
       this.optional ? [NO_ANSWER] : [],
@@ -71,10 +72,12 @@ export class Attribute {
     if (!isTexts(categories) || unique(categories).length < categories.length) {
       throw fault(name, "expected two or more different categories");
     }
-    /** @type {readonly string[]} The possible answers; the code of an answer is its index. */
+    /** The possible answers; the code of an answer is its index.
+     * @type {readonly string[]} */
     this.categories = unique(categories, this.missing);
     if (this.categories.length < 2) throw fault(name, "expected two or more different categories");
-    /** @type {ReadonlyMap<string, Text>} Labels of categories in a form. */
+    /** Labels of categories in a form.
+     * @type {ReadonlyMap<string, Text>} */
     this.answers = new Map(
       Object.entries(Object(answers)).map(([category, text]) => [
         category,
@@ -84,7 +87,8 @@ export class Attribute {
     Object.freeze(this);
   }
 
-  /** @type {(language?: string) => string} The label; that of an option includes the label of its question. */
+  /** The label; that of an option includes the label of its question.
+   * @type {(language?: string) => string} */
   labelIn(language) {
     const { question } = this;
     const label = this.optionIn(language);
@@ -92,7 +96,8 @@ export class Attribute {
     return `${inLanguage(question.label || question.name, language)} – ${label}`;
   }
 
-  /** @type {(language?: string) => string} The label; for an option, without that of its question. */
+  /** The label; for an option, without that of its question.
+   * @type {(language?: string) => string} */
   optionIn(language) {
     return inLanguage(this.label || this.option, language);
   }
@@ -187,7 +192,8 @@ function readConditions(name, document = {}) {
   });
 }
 
-/** @type {(...categories: (readonly string[])[]) => readonly string[]} Each once. */
+/** Items of several lists, each once.
+ * @type {(...categories: (readonly string[])[]) => readonly string[]} */
 function unique(...categories) {
   return [...new Set(categories.flat())];
 }

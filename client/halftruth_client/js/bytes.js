@@ -10,7 +10,8 @@ export function fromHex(digits) {
   return Uint8Array.from(digits.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
 }
 
-/** @type {(text: string) => Uint8Array<ArrayBuffer>} Its UTF-8. */
+/** UTF-8 of a text.
+ * @type {(text: string) => Uint8Array<ArrayBuffer>} */
 export function utf8(text) {
   return new TextEncoder().encode(text);
 }

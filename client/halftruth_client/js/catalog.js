@@ -30,7 +30,8 @@ export class Catalog {
   #maxGamma;
   #digests;
   #operatorKeys;
-  /** @type {Map<string, Survey>} Surveys by id, with the accepted terms. */
+  /** Surveys by id, with the accepted terms.
+   * @type {Map<string, Survey>} */
   #entries = new Map();
 
   /** @param {import("./transport.js").Transport} transport
@@ -63,7 +64,8 @@ export class Catalog {
     checkAmplification(survey, this.#maxGamma, unprotected);
   }
 
-  /** @type {(id: string) => Promise<Survey>} Fetch and verify a survey whose reports this browser can send. */
+  /** Fetch and verify a survey whose reports this browser can send.
+   * @type {(id: string) => Promise<Survey>} */
   async fetch(id) {
     const path = `/v1/surveys/${encodeURIComponent(id)}`;
     const published = /** @type {Record<string, unknown>} */ (await this.#transport.request(path));
@@ -163,7 +165,8 @@ export class Catalog {
   }
 }
 
-/** @type {(digests: unknown) => readonly string[] | null} Null without a list: any survey may be answered. */
+/** Check a list of digests; null without a list, so that any survey may be answered.
+ * @type {(digests: unknown) => readonly string[] | null} */
 function readDigests(digests) {
   if (digests === undefined) return null;
   const isDigest = (/** @type {unknown} */ each) => typeof each === "string" && DIGEST.test(each);

@@ -46,12 +46,14 @@ const DRAWING = "halftruth:drawing";
  */
 export class Client {
   #transport;
-  /** @type {Map<string, Transport>} Transports to relays by address. */
+  /** Transports to relays by address.
+   * @type {Map<string, Transport>} */
   #relays = new Map();
   #settings;
   #catalog;
   #memory;
-  /** @type {Set<string>} Ids of the reports that this client drew. */
+  /** Ids of the reports that this client drew.
+   * @type {Set<string>} */
   #drawn = new Set();
 
   /** @param {string} url Address of the collector.
@@ -84,7 +86,8 @@ export class Client {
     return this.#memory.lasts;
   }
 
-  /** @param {Survey} survey Its largest allowed total: of its series, or of this page; null without either. */
+  /** Largest allowed amplification of all reports together, of the series or of this page; null without either.
+   * @param {Survey} survey */
   allowedTotal({ series }) {
     const totals = [series?.totalGamma, this.#catalog.maxTotalGamma].filter((total) => total != null);
     return totals.length > 0 ? least(totals) : null;
@@ -107,7 +110,8 @@ export class Client {
     return survey;
   }
 
-  /** @param {Survey} survey Refused if it needs the ledger, and this browser cannot store one. */
+  /** Refuse a survey that needs the ledger, if this browser cannot store one.
+   * @param {Survey} survey */
   #checkStorage({ id, series }) {
     if (this.remembers || (series === null && this.#catalog.maxTotalGamma === null)) return;
     const what = series === null ? "maxTotalGamma bounds" : "its series bounds";
@@ -118,18 +122,21 @@ export class Client {
     );
   }
 
-  /** @param {Survey} survey Ledger of all reports from this browser to surveys of its operator. */
+  /** Ledger of all reports from this browser to surveys of the same operator.
+   * @param {Survey} survey */
   async operatorLedger(survey) {
     return this.#memory.ledger(await this.#catalog.operator(survey));
   }
 
-  /** @param {Survey} survey Ledger of its series; without a series, of all surveys of the same operator. */
+  /** Ledger of the series of a survey; without a series, of all surveys of the same operator.
+   * @param {Survey} survey */
   async ledger(survey) {
     const ledger = await this.operatorLedger(survey);
     return survey.series === null ? ledger : ledger.ofSeries(survey.series.id);
   }
 
-  /** @param {Survey} survey Delete the ledger of its operator, which resets the protection. */
+  /** Delete the ledger of the operator of a survey, which resets the protection.
+   * @param {Survey} survey */
   async forgetLedger(survey) {
     this.#memory.forgetLedger(await this.#catalog.operator(survey));
   }
@@ -147,7 +154,8 @@ export class Client {
     return survey.asked(this.#memory.view(digest));
   }
 
-  /** @param {Survey} survey Number of its drawn view; undefined if everybody is asked everything. */
+  /** Number of the drawn view; undefined if everybody is asked everything.
+   * @param {Survey} survey */
   async view(survey) {
     return this.#memory.view(await survey.digest()) ?? undefined;
   }
@@ -183,7 +191,8 @@ export class Client {
     return this.#deliver(survey, record, delivery);
   }
 
-  /** @type {(survey: Survey, delivery?: Delivery) => Promise<Submission>} Send the stored report again. */
+  /** Send the stored report again.
+   * @type {(survey: Survey, delivery?: Delivery) => Promise<Submission>} */
   resend(survey, delivery) {
     return this.#deliver(survey, null, delivery);
   }
@@ -222,13 +231,15 @@ export class Client {
     }
   }
 
-  /** @param {string} survey Time until which its report is held back, since 1970 in milliseconds; or 0. */
+  /** Time until which the report is held back, in milliseconds since 1970; 0 if it is not.
+   * @param {string} survey */
   heldUntil(survey) {
     const after = this.#memory.get(survey)?.after ?? 0;
     return after > Date.now() ? after : 0;
   }
 
-  /** @param {string} survey Id of a survey, whose stored report of any version is returned, or null. */
+  /** Stored report of a survey, of any version; null without one.
+   * @param {string} survey */
   report(survey) {
     return this.#memory.get(survey);
   }
@@ -238,7 +249,8 @@ export class Client {
     return this.#memory.isWaiting(survey);
   }
 
-  /** @param {string} survey True if this client drew its report, so that it is of the answers given here. */
+  /** True if this client drew the report of a survey, so that it is of the answers given here.
+   * @param {string} survey */
   hasDrawn(survey) {
     return this.#drawn.has(this.#memory.get(survey)?.id ?? "");
   }
@@ -322,7 +334,8 @@ export class Client {
     this.#memory.set(survey.id, { digest, id, relayId, values, collector, sent: false, invitation, after });
   }
 
-  /** @type {(survey: Survey) => Transport} To its relay only, if it has one. */
+  /** Transport to the relay of a survey, if it has one; otherwise to the collector.
+   * @type {(survey: Survey) => Transport} */
   #transportTo({ relay }) {
     if (relay === null) return this.#transport;
     const transport = this.#relays.get(relay.url) ?? new Transport(relay.url, this.#settings, "relay");
@@ -330,7 +343,8 @@ export class Client {
     return transport;
   }
 
-  /** @type {(survey: string, again?: boolean) => Promise<Submission>} Retried once if the terms have changed. */
+  /** Send the stored report of a survey; `again` retries once if the terms have changed.
+   * @type {(survey: string, again?: boolean) => Promise<Submission>} */
   async #send(survey, again = true) {
     const report = this.#memory.get(survey);
     if (report === null) throw new ParameterError(`survey '${survey}': nothing to send`, "survey");

@@ -25,7 +25,8 @@ function withoutLastSubtag(language) {
   return language.slice(0, Math.max(language.lastIndexOf("-"), 0));
 }
 
-/** @type {(value: unknown) => value is string} True for a language tag, such as de or pt-BR. */
+/** True for a language tag, such as de or pt-BR.
+ * @type {(value: unknown) => value is string} */
 export function isLanguage(value) {
   return typeof value === "string" && LANGUAGE.test(value);
 }

@@ -46,7 +46,8 @@ const SPREADING = 10_000;
 /** Largest number of milliseconds to wait for a write of another page. */
 const ARRIVAL = 2_000;
 
-/** @type {Map<string, () => void>} Functions that end the announcements of this page, by name. */
+/** Functions that end the announcements of this page, by name.
+ * @type {Map<string, () => void>} */
 const announced = new Map();
 
 /** @param {Remembered} report */
@@ -64,7 +65,8 @@ export class Memory {
     this.lasts = !(storage instanceof PageStorage);
   }
 
-  /** @param {string} survey Id of the survey. The key of its report is the lock's name, too. */
+  /** The key of the report of a survey, which is also the name of its lock.
+   * @param {string} survey */
   nameOf(survey) {
     return PREFIX + survey;
   }
@@ -135,7 +137,8 @@ export class Memory {
     this.#storage.removeItem(VIEW_PREFIX + digest);
   }
 
-  /** @type {(collector: string) => string[]} Ids of the surveys whose reports wait to be sent to a collector. */
+  /** Ids of the surveys whose reports wait to be sent to a collector.
+   * @type {(collector: string) => string[]} */
   waiting(collector) {
     const keys = Array.from({ length: this.#storage.length }, (_, i) => this.#storage.key(i) ?? "");
     return keys
@@ -237,7 +240,8 @@ function stateOfHistory() {
   return typeof state === "object" && state !== null ? state : {};
 }
 
-/** @returns {[string, string][]} Earlier items in the storage of a browser without space for more. */
+/** Earlier items in the storage of a browser without space for more.
+ * @returns {[string, string][]} */
 function keptItems() {
   try {
     return Object.entries({ ...localStorage }).filter(([key]) =>
@@ -301,7 +305,8 @@ function writerLock(name) {
   return `${name} is written`;
 }
 
-/** @type {(name: string) => Promise<boolean>} True if another page announces a write; this page holds the lock. */
+/** True if another page announces a write; this page holds the lock.
+ * @type {(name: string) => Promise<boolean>} */
 async function hasOtherWriter(name) {
   const { held = [] } = await navigator.locks.query();
   const own = held.find((lock) => lock.name === name)?.clientId;

@@ -54,7 +54,8 @@ export class NumberRange {
     return { low: decimals(low), high: decimals(high), isOpen: !this.whole && i < last };
   }
 
-  /** @type {(answer: unknown) => number} Index of the bin of an answer; -1 for an invalid answer. */
+  /** Index of the bin of an answer; -1 for an invalid answer.
+   * @type {(answer: unknown) => number} */
   bin(answer) {
     const value = readNumber(answer);
     if (value === null || value.compare(this.minimum) < 0 || value.compare(this.maximum) > 0) {

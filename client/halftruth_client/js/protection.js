@@ -167,7 +167,8 @@ export function checkHidden(schema, mechanism) {
  * @property {boolean} timed Whether response times can reveal an answer.
  */
 
-/** @type {(survey: Survey, unprotected: ReadonlySet<string>) => Protection} Compute the guarantees of a survey. */
+/** Compute the guarantees of a survey.
+ * @type {(survey: Survey, unprotected: ReadonlySet<string>) => Protection} */
 export function protection(survey, unprotected) {
   const { schema, mechanism, series } = survey;
   const open = new Set(unperturbed(survey, unprotected));
@@ -213,18 +214,21 @@ export function bound(gamma) {
   return { gamma: inDigits(gamma), epsilon, posterior: tenths(posterior(gamma)) };
 }
 
-/** @type {(gamma: Rational) => Rational} Largest posterior of a property with prior 5 %: ργ / (ργ + 1 − ρ). */
+/** Largest posterior of a property with prior 5 %: ργ / (ργ + 1 − ρ).
+ * @type {(gamma: Rational) => Rational} */
 function posterior(gamma) {
   const weight = PRIOR.times(gamma);
   return weight.over(weight.plus(ONE.minus(PRIOR)));
 }
 
-/** @type {(share: Rational) => number} A share in tenths of a percent, rounded up so that the bound holds. */
+/** A share in tenths of a percent, rounded up so that the bound holds.
+ * @type {(share: Rational) => number} */
 function tenths({ numerator, denominator }) {
   return Number((numerator * 1000n + denominator - 1n) / denominator);
 }
 
-/** @type {(tenths: number) => number} A share in percent, rounded up so that the bound holds. */
+/** A share in percent, rounded up so that the bound holds.
+ * @type {(tenths: number) => number} */
 export function inHundred(tenths) {
   return Math.ceil(tenths / 10);
 }

@@ -32,15 +32,18 @@ export class Questionnaire {
     this.schema = schema;
     this.names = names;
     const needed = new Set(names);
-    /** @type {readonly Asked[]} Random orders are drawn once, before the first answer. */
+    /** Random orders are drawn once, before the first answer.
+     * @type {readonly Asked[]} */
     this.all = schema.questions.flatMap((question) => {
       const attributes = question.attributes.filter(({ name }) => needed.has(name));
       if (attributes.length === 0) return [];
       return [{ question, attributes, order: orderOf(question, attributes, below) }];
     });
-    /** @type {Map<string, string>} Category, or entered number, by attribute. */
+    /** Category, or entered number, by attribute.
+     * @type {Map<string, string>} */
     this.answers = new Map();
-    /** @type {readonly (readonly Asked[])[]} Questions that share a page. */
+    /** Questions that share a page.
+     * @type {readonly (readonly Asked[])[]} */
     this.groups = groupsOf(this.all);
   }
 
@@ -60,7 +63,8 @@ export class Questionnaire {
     for (const name of [...this.answers.keys()]) if (!asked.has(name)) this.answers.delete(name);
   }
 
-  /** @type {(group: number) => Asked[]} Questions of a group that are asked, given the answers so far. */
+  /** Questions of a group that are asked, given the answers so far.
+   * @type {(group: number) => Asked[]} */
   asked(group) {
     const names = this.schema.askedAfter(this.answers);
     return this.groups[group].filter(({ attributes }) => names.has(attributes[0].name));
@@ -89,7 +93,8 @@ export class Questionnaire {
     return Object.fromEntries(this.answers);
   }
 
-  /** @type {(words: Wording) => Line[]} Questions and answers as text. */
+  /** Questions and answers as text.
+   * @type {(words: Wording) => Line[]} */
   lines(words) {
     return this.pages()
       .flatMap((group) => this.asked(group))
@@ -112,7 +117,8 @@ export class Questionnaire {
   }
 }
 
-/** @type {(attribute: Attribute) => string[]} Missing categories that a form offers as answers. */
+/** Missing categories that a form offers as answers.
+ * @type {(attribute: Attribute) => string[]} */
 export function offeredMissing({ missing, optional, askIf }) {
   return missing.filter(
     (category) =>

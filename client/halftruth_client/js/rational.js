@@ -21,7 +21,8 @@ export class Rational {
     this.denominator = denominator / divisor;
   }
 
-  /** @type {(value: unknown, field: string) => Rational} Parse "19", "0.9" or "19/2". */
+  /** Parse "19", "0.9" or "19/2".
+   * @type {(value: unknown, field: string) => Rational} */
   static parse(value, field) {
     if (Number.isSafeInteger(value)) return new Rational(BigInt(/** @type {number} */ (value)));
     if (typeof value === "string" && value.length <= MOST_CHARACTERS && TEXT.test(value)) {
@@ -96,7 +97,8 @@ export class Rational {
 export const ZERO = new Rational(0n);
 export const ONE = new Rational(1n);
 
-/** @type {(a: bigint, b: bigint) => bigint} Greatest common divisor. Positive; 1 if both are 0. */
+/** Greatest common divisor. Positive; 1 if both are 0.
+ * @type {(a: bigint, b: bigint) => bigint} */
 export function gcd(a, b) {
   while (b !== 0n) [a, b] = [b, a % b];
   return a === 0n ? 1n : a < 0n ? -a : a;

@@ -175,7 +175,8 @@ export class Schema {
   }
 }
 
-/** @type {(name: string) => string} A name without case, blanks and punctuation, to find similar names. */
+/** A name without case, blanks and punctuation, to find similar names.
+ * @type {(name: string) => string} */
 function folded(name) {
   return name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
 }

@@ -132,7 +132,8 @@ async function encapOnce(publicKey) {
   return { enc, sharedSecret: await labeledExpand(KEM, prk, "shared_secret", context, HASH) };
 }
 
-/** @type {(sharedSecret: Bytes, info: Uint8Array) => Promise<{key: Bytes, nonce: Bytes}>} (RFC 9180, 5.1.) */
+/** Key and nonce of the first message (RFC 9180, 5.1), without a pre-shared key.
+ * @type {(sharedSecret: Bytes, info: Uint8Array) => Promise<{key: Bytes, nonce: Bytes}>} */
 async function keySchedule(sharedSecret, info) {
   const context = concat(
     MODE_BASE,

@@ -88,24 +88,32 @@ export class Session extends Target {
   client = /** @type {Client} */ (/** @type {unknown} */ (null));
   /** The survey, once it was fetched and passed the checks of the policy. */
   survey = /** @type {Survey} */ (/** @type {unknown} */ (null));
-  /** @type {Questionnaire | null} Questions and answers, in memory only. */
+  /** Questions and answers, in memory only.
+   * @type {Questionnaire | null} */
   questionnaire = null;
-  /** @type {number | undefined} Number of the view: the drawn questions that the report is about. */
+  /** Number of the view: the drawn questions that the report is about.
+   * @type {number | undefined} */
   view = undefined;
-  /** @type {Ledger | null} Ledger whose total is limited: of the survey's series, or of all reports. */
+  /** Ledger whose total is limited: of the survey's series, or of all reports.
+   * @type {Ledger | null} */
   ledger = null;
-  /** @type {RelayFigures | null} Numbers of the privacy promise of a survey with a relay. */
+  /** Numbers of the privacy promise of a survey with a relay.
+   * @type {RelayFigures | null} */
   relayFigures = null;
-  /** @type {Submission["status"] | null} Latest outcome of the report. */
+  /** Latest outcome of the report.
+   * @type {Submission["status"] | null} */
   status = null;
-  /** @type {unknown} Error of the states `failed` and `refused`, or of invalid answers. */
+  /** Error of the states `failed` and `refused`, or of invalid answers.
+   * @type {unknown} */
   error = null;
   #settings;
-  /** @type {string | undefined} Invitation of the latest attempt to send the report. */
+  /** Invitation of the latest attempt to send the report.
+   * @type {string | undefined} */
   #used = undefined;
   #fetched = 0;
   #run = 0;
-  /** @type {ReturnType<typeof setTimeout> | undefined} Timer or interval of the next attempt. */
+  /** Timer or interval of the next attempt.
+   * @type {ReturnType<typeof setTimeout> | undefined} */
   #timer = undefined;
 
   /** @param {Settings} settings Validated when the session is opened. */
@@ -190,7 +198,8 @@ export class Session extends Target {
     return this.state;
   }
 
-  /** @returns {Promise<State>} Draw the report from the answers and send it, or send the one drawn before. */
+  /** Draw the report from the answers and send it, or send the one drawn before.
+   * @returns {Promise<State>} */
   async submit() {
     const record = this.questionnaire?.record() ?? {};
     const interval = readInterval(this.#settings.sendEvery);
@@ -199,7 +208,8 @@ export class Session extends Target {
     return this.#send(() => this.client.submit(this.survey, record, { invitation: this.invitation, after }));
   }
 
-  /** @returns {Promise<State>} Send the report that was drawn before again. */
+  /** Send the report that was drawn before again.
+   * @returns {Promise<State>} */
   async resend() {
     return this.#send(() => this.client.resend(this.survey, { invitation: this.invitation }));
   }
@@ -217,7 +227,8 @@ export class Session extends Target {
     this.#enter("left");
   }
 
-  /** @returns {Promise<State>} Let another person answer on this device, after the report was counted. */
+  /** Let another person answer on this device, after the report was counted.
+   * @returns {Promise<State>} */
   async forgetReport() {
     return this.#reopenAfter(() => this.client.forget(this.survey));
   }
@@ -327,7 +338,8 @@ export class Session extends Target {
     this.client?.releaseReports();
   }
 
-  /** @type {(survey: Survey) => Promise<void>} Check that a report would be accepted, before anything is asked. */
+  /** Check that a report would be accepted, before anything is asked.
+   * @type {(survey: Survey) => Promise<void>} */
   async #checkAdmission(survey) {
     if (survey.isClosed) throw new SurveyRefused(`survey '${survey.id}' is closed`, "status");
     const { client, invitation } = this;
@@ -347,7 +359,8 @@ export class Session extends Target {
   }
 }
 
-/** @param {Survey} survey Numbers of the privacy promise of one with a relay; null without. */
+/** Numbers of the privacy promise of a survey with a relay; null without a relay.
+ * @param {Survey} survey */
 export async function loadRelayFigures(survey) {
   return survey.relay && (await loaded(import("./shuffling.js"))).relayFigures(survey);
 }
@@ -357,7 +370,8 @@ function messageOf(error) {
   return error instanceof HalftruthError ? error.message : "something unforeseen went wrong";
 }
 
-/** @param {string | number} [minutes] Interval of sending; the value is in milliseconds, 0 without. */
+/** Interval in milliseconds at whose multiples reports are sent; 0 to send them at once.
+ * @param {string | number} [minutes] */
 function readInterval(minutes) {
   if (minutes === undefined) return 0;
   const number = /^\d+(\.\d+)?$/.test(String(minutes)) ? Number(minutes) : 0;

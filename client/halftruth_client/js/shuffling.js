@@ -43,7 +43,8 @@ const FACTORIALS = Array.from({ length: 16 }, (_, n) => {
  * @property {number} together The same, if they do.
  */
 
-/** @type {(survey: import("./survey.js").Survey) => RelayFigures} The figures of a survey with a relay. */
+/** The figures of a survey with a relay.
+ * @type {(survey: import("./survey.js").Survey) => RelayFigures} */
 export function relayFigures(survey) {
   const { batch } = /** @type {import("./survey.js").Relay} */ (survey.relay);
   const gamma = /** @type {import("./rational.js").Rational} */ (spentAmplification(survey));

@@ -82,7 +82,8 @@ export class Survey {
     if (!Array.isArray(languages) || !languages.every(isLanguage)) {
       throw new SurveyError("languages: expected tags of languages", "languages");
     }
-    /** @type {readonly string[]} The first is the one of plain texts, and is fallen back to. */
+    /** The first is the one of plain texts, and is fallen back to.
+     * @type {readonly string[]} */
     this.languages = languages;
     this.title = readText(members.title, this.languages, "title");
     this.description = readText(members.description, this.languages, "description");
@@ -102,7 +103,8 @@ export class Survey {
     this.canonical = canonicalJson(document);
     /** True if the collector accepts no more reports. */
     this.isClosed = false;
-    /** @type {"operator" | "deadline" | "quota"} Why, if so. */
+    /** Why, if so.
+     * @type {"operator" | "deadline" | "quota"} */
     this.closedBecause = "operator";
     /** Terms of the collector, once fetched: until then nothing is sent. */
     this.terms = readTerms();
@@ -111,7 +113,8 @@ export class Survey {
     this.operator = "";
   }
 
-  /** @type {() => Promise<string>} SHA-256 of the canonical JSON, in hexadecimal. */
+  /** SHA-256 of the canonical JSON, in hexadecimal.
+   * @type {() => Promise<string>} */
   async digest() {
     return toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", utf8(this.canonical))));
   }
@@ -197,7 +200,8 @@ function isAddress(written) {
   return protocol === "https:" && username === "" && password === "";
 }
 
-/** @type {(written: unknown) => written is string} True for an address with https, or of mail. */
+/** True for an https or mailto address.
+ * @type {(written: unknown) => written is string} */
 function isContact(written) {
   if (typeof written !== "string" || written.length > MOST_CHARACTERS) return false;
   return MAIL.test(written) || (written.startsWith("https://") && isAddress(written));

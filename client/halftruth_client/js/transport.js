@@ -115,7 +115,8 @@ function retryAfter({ headers }) {
   return /^\d+$/.test(text) ? Math.min(1000 * Number(text), LONGEST_WAIT) : 0;
 }
 
-/** @type {(text: string) => any} Null where it is no JSON object. */
+/** Parse a JSON object; null if the text is none.
+ * @type {(text: string) => any} */
 function readObject(text) {
   try {
     const read = JSON.parse(text);

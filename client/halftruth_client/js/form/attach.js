@@ -245,7 +245,8 @@ class Held {
   }
 }
 
-/** @type {(control: Element) => string[]} Values that a control lets people choose from. */
+/** Values that people can choose from in a control.
+ * @type {(control: Element) => string[]} */
 function valuesOf(control) {
   if (control.matches("[type=radio i], [type=checkbox i]")) {
     return [/** @type {HTMLInputElement} */ (control).value];

@@ -60,7 +60,8 @@ export const Reflecting = /** @type {{ new (): TypedEvents<FormEvents> & HTMLEle
 /** Attributes whose value is a list, with blanks between its items. */
 const LISTS = ["unprotected", "digests", "operator-keys"];
 
-/** @type {(form: Element) => Settings} Settings of a session, from the attributes that an element has. */
+/** Settings of a session, from the attributes that an element has.
+ * @type {(form: Element) => Settings} */
 export function settingsOf(form) {
   const written = Object.entries(ATTRIBUTES).flatMap(([attribute, property]) => {
     const value = form.getAttribute(attribute);

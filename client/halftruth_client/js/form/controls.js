@@ -25,7 +25,8 @@ const TINY = 4;
  * @property {(changes: Changes) => void} change
  */
 
-/** @type {(making: Making) => HTMLElement[]} Everything below the text of a question. */
+/** Elements below the text of a question.
+ * @type {(making: Making) => HTMLElement[]} */
 export function controls(making) {
   const { question, attributes } = making.asked;
   const made = new Controls(making);
@@ -35,7 +36,8 @@ export function controls(making) {
   return isList(making.asked) ? made.list() : made.choice();
 }
 
-/** @type {(asked: Asked) => boolean} True for a question with one control, which its text labels. */
+/** True for a question with one control, which its text labels.
+ * @type {(asked: Asked) => boolean} */
 export function isOneControl(asked) {
   return isList(asked) || asked.attributes[0].number !== null;
 }

@@ -15,7 +15,8 @@ import { styleSheet } from "./style.js";
 import { element, review } from "./views.js";
 import { Wording } from "./wording.js";
 
-/** @type {CSSStyleSheet | undefined} One for all forms of a page. */
+/** One for all forms of a page.
+ * @type {CSSStyleSheet | undefined} */
 let sheet;
 
 /**
@@ -37,7 +38,8 @@ let sheet;
 export class HalftruthForm extends Reflecting {
   static observedAttributes = ["lang", ...Object.keys(ATTRIBUTES)];
 
-  /** @type {Session | null} What is asked and answered now. */
+  /** What is asked and answered now.
+   * @type {Session | null} */
   session = null;
   words = new Wording();
   /** True once the words were chosen by the languages of the survey. */
@@ -222,12 +224,14 @@ export class HalftruthForm extends Reflecting {
     this.show((words) => review({ ...step, answers: questionnaire?.lines(words) ?? [] }, words));
   }
 
-  /** @type {(session: Session) => Promise<void>} Draw the one report of the answers and send it. */
+  /** Draw the one report of the answers and send it.
+   * @type {(session: Session) => Promise<void>} */
   async submit(session) {
     await session.submit();
   }
 
-  /** @type {(session: Session) => void} Show what became of a report, or why there is none. */
+  /** Show what became of a report, or why there is none.
+   * @type {(session: Session) => void} */
   #end(session) {
     const { state, survey } = session;
     const forget = () => void this.#askToForget(session, () => this.#end(session));
@@ -254,7 +258,8 @@ export class HalftruthForm extends Reflecting {
     return onward;
   }
 
-  /** @type {(session: Session) => void} Let another person answer on this device, once they say that they are one. */
+  /** Let another person answer on this device, once they say that they are one.
+   * @type {(session: Session) => void} */
   #askAnother(session) {
     clearTimeout(this.#timer);
     const step = { back: () => this.#end(session), go: () => void session.forgetReport() };

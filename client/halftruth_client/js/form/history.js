@@ -8,7 +8,8 @@ const PATIENCE = 1_000;
 
 /** Pages of a form, each with a place in the browser's history where the form is asked to keep one. */
 export class PageHistory {
-  /** @type {(() => void)[]} Pages so far, each as it is shown once more. */
+  /** Pages so far, each as it is shown once more.
+   * @type {(() => void)[]} */
   #pages = [];
   #form;
 

@@ -28,7 +28,8 @@ import { hidesMore } from "./wording.js";
  * @property {(() => void) | null} forget Asks whether to forget what earlier reports cost.
  */
 
-/** @type {(session: Session, step: Step, words: Wording) => HTMLElement} The view before the first question. */
+/** The view before the first question.
+ * @type {(session: Session, step: Step, words: Wording) => HTMLElement} */
 export function opening(session, step, words) {
   const { survey, client, view, ledger } = session;
   const { framing, terms, mechanism } = survey;
@@ -194,7 +195,8 @@ export function happening({ unperturbed, provable, series, timed }, fit, words, 
   ];
 }
 
-/** @type {(session: Session, words: Wording) => string[]} Why only some questions are asked, if so. */
+/** Why only some questions are asked, if so.
+ * @type {(session: Session, words: Wording) => string[]} */
 function selection({ survey: { schema, mechanism }, questionnaire, view }, words) {
   const [some, all] = [questionnaire?.all.length ?? 0, schema.questions.length];
   if (some === all) return [];
@@ -203,7 +205,8 @@ function selection({ survey: { schema, mechanism }, questionnaire, view }, words
   return count > 0 ? [drawn, words.say("decides", { count })] : [drawn];
 }
 
-/** @type {(gamma: Rational | null, words: Wording) => string} A bound in words, whose γ stays on one line. */
+/** A bound in words, whose γ stays on one line.
+ * @type {(gamma: Rational | null, words: Wording) => string} */
 export function boundOf(gamma, words) {
   return words.bound(PRIOR_TENTHS, bound(gamma)).replace(" = ", "\u00a0=\u00a0");
 }

@@ -58,7 +58,8 @@ export class Wording {
     });
   }
 
-  /** @type {(key: Key, count?: string | number) => string} A text before anything is put into it. */
+  /** Text with its placeholders.
+   * @type {(key: Key, count?: string | number) => string} */
   text(key, count) {
     const text = this.words[key];
     if (typeof text === "string") return text;
@@ -66,7 +67,8 @@ export class Wording {
     return forms[this.plural.select(Number(count))] ?? forms.other;
   }
 
-  /** @type {(key: Key) => readonly string[]} Several texts of one kind. */
+  /** Several texts of one kind.
+   * @type {(key: Key) => readonly string[]} */
   list(key) {
     return /** @type {readonly string[]} */ (this.words[key]);
   }
@@ -130,7 +132,8 @@ export class Wording {
     return { base: Number(base), figures };
   }
 
-  /** @type {(shares: import("../mechanisms/base.js").Fit) => string} The same of two shares, at least and at most. */
+  /** Frequency between two shares, in words.
+   * @type {(shares: import("../mechanisms/base.js").Fit) => string} */
   frequency({ least, most }) {
     const { base, figures } = this.frequencies([least, most]);
     return this.say("ofBase", { base, figure: this.between(figures) });
@@ -146,7 +149,8 @@ export class Wording {
     return this.percentage.format(tenths / 1_000).replace(/\s*%/, `${GAP}%`);
   }
 
-  /** @type {(moment: string | number) => string} A moment on the clock of this device. */
+  /** A moment on the clock of this device.
+   * @type {(moment: string | number) => string} */
   moment(moment) {
     const style = /** @type {const} */ ({ dateStyle: "long", timeStyle: "short" });
     return new Intl.DateTimeFormat(this.locale, style).format(new Date(moment));

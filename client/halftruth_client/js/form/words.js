@@ -253,7 +253,8 @@ const FILES = {
 /** Languages that there are words in. */
 export const LANGUAGES = ["en", ...Object.keys(FILES)];
 
-/** @type {(language: string) => Promise<Vocabulary>} The words of a language. */
+/** The words of a language.
+ * @type {(language: string) => Promise<Vocabulary>} */
 export async function wordsIn(language) {
   return language in FILES ? (await loaded(FILES[language]())).default : ENGLISH;
 }

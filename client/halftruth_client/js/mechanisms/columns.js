@@ -35,7 +35,8 @@ function changedFrom(codes, shape, changed, later, draw) {
   return report;
 }
 
-/** @type {(position: number, code: number) => number} The value at a position among all values except the true one. */
+/** The value at a position among all values except the true one.
+ * @type {(position: number, code: number) => number} */
 export function otherValue(position, code) {
   return position < code ? position : position + 1;
 }

@@ -26,7 +26,8 @@ export class DistortionMatrices extends AttributeMechanism {
     if (twice !== undefined) {
       throw new SurveyError(`designs: '${twice}': expected a design or a matrix`, "designs");
     }
-    /** @type {Map<string, import("./designs.js").Design>} Designs of attributes without a matrix. */
+    /** Designs of attributes without a matrix.
+     * @type {Map<string, import("./designs.js").Design>} */
     this.designs = new Map();
     const either = { ...matrices, ...designs };
     this.matrices = byAttribute(either, "matrices", schema, (written, field, size, attribute) => {

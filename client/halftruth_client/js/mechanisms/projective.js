@@ -4,7 +4,8 @@
  * Talwar 2022).
  */
 
-/** @type {(prime: number, dimension: number) => number} Number of points, (q^t − 1)/(q − 1); exact below 2^53. */
+/** Number of points, (q^t − 1)/(q − 1); exact below 2^53.
+ * @type {(prime: number, dimension: number) => number} */
 export function points(prime, dimension) {
   let count = 0;
   for (let i = 0; i < dimension; i += 1) count = count * prime + 1;
@@ -119,7 +120,8 @@ export function scalar(a, b) {
   return a.reduce((sum, entry, j) => sum + entry * b[j], 0);
 }
 
-/** @type {(entry: number, prime: number) => number} Of an entry that is not 0. */
+/** Of an entry that is not 0.
+ * @type {(entry: number, prime: number) => number} */
 function inverse(entry, prime) {
   let [a, b, x, y] = [entry, prime, 1, 0];
   while (b !== 0) {

@@ -131,7 +131,8 @@ export class SplitQuestionnaire {
     return twoLikelihoods(fits, [...kinds], this.gamma, this.#chance(response));
   }
 
-  /** @type {(response: Response) => Rational} Probability of each symbol outside the subset of a cell. */
+  /** Probability of each symbol outside the subset of a cell.
+   * @type {(response: Response) => Rational} */
   #chance({ symbols, subsetSize }) {
     const own = this.gamma.times(new Rational(BigInt(subsetSize)));
     return ONE.over(own.plus(new Rational(BigInt(symbols - subsetSize))));

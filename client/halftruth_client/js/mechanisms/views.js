@@ -101,7 +101,8 @@ export function expand(schema, classes, prime, direct) {
   let until = 0;
   let first = 0;
   for (const { groups, sizes: chosen, weight } of classes) {
-    /** @type {number[][]} Unions of one subset of each group; that of the last changes fastest. */
+    /** Unions of one subset of each group; that of the last changes fastest.
+     * @type {number[][]} */
     const unions = groups.reduce(
       (all, group, i) => {
         const choices = subsets(group, chosen[i]);

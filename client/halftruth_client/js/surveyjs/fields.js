@@ -31,7 +31,8 @@ const OFF = Object.entries({
 });
 
 export class Fields {
-  /** @type {Map<any, Field>} Those that are asked in this browser, by question. */
+  /** Those that are asked in this browser, by question.
+   * @type {Map<any, Field>} */
   #fields = new Map();
 
   /**
@@ -126,7 +127,8 @@ function valuesOf(question, type, item) {
   return [...items, ...more(question, names)].map(({ value }) => String(value));
 }
 
-/** @type {(rating: any) => readonly string[]} Values of a rating, listed or by minimum, maximum and step. */
+/** Values of a rating, listed or by minimum, maximum and step.
+ * @type {(rating: any) => readonly string[]} */
 function ratesOf({ autoGenerate, rateValues, rateMin, rateMax, rateStep }) {
   const listed = rateValues.map((/** @type {any} */ { value }) => String(value));
   if (listed.length > 0 && autoGenerate !== true) return listed;
@@ -134,7 +136,8 @@ function ratesOf({ autoGenerate, rateValues, rateMin, rateMax, rateStep }) {
   return Array.from({ length: count }, (_, i) => String(rateMin + i * rateStep));
 }
 
-/** @type {(question: any, names: readonly string[]) => readonly any[]} Answers besides the list. */
+/** Answers besides the list.
+ * @type {(question: any, names: readonly string[]) => readonly any[]} */
 function more(question, names) {
   const shown = names.filter((name) => question[`show${name[0].toUpperCase()}${name.slice(1)}Item`]);
   return shown.map((name) => question[`${name}Item`]);
@@ -145,7 +148,8 @@ function switchOff(element) {
   for (const [member, value] of OFF) if (member in element) element[member] = value;
 }
 
-/** @type {(field: Field) => Field} Offers what is asked, and nothing to write. */
+/** Offers what is asked, and nothing to write.
+ * @type {(field: Field) => Field} */
 function offered(field) {
   const { question, type, parts } = field;
   const isRequired = parts.some(({ attribute }) => !attribute.optional);

@@ -68,7 +68,8 @@ class ModelView {
   /** @type {Fields | null} */
   #fields = null;
   #words = new Wording();
-  /** @type {any} What SurveyJS shows messages by while it completes, once it does. */
+  /** What SurveyJS shows messages by while it completes, once it does.
+   * @type {any} */
   #completion = null;
   /** Resolves once the last change of state is to be seen. */
   shown = Promise.resolve();
@@ -227,7 +228,8 @@ class ModelView {
   }
 }
 
-/** @type {(view: HTMLElement) => string} What SurveyJS shows, in the style that it has here. */
+/** What SurveyJS shows, in the style that it has here.
+ * @type {(view: HTMLElement) => string} */
 function htmlOf(view) {
   if (sheet && !document.adoptedStyleSheets.includes(sheet)) document.adoptedStyleSheets.push(sheet);
   view.classList.add("halftruth");
