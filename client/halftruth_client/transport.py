@@ -1,7 +1,9 @@
 """HTTP with retries: one request, one decoded message or one clear error."""
 
+import logging
 import math
 from copy import copy
+from http import HTTPStatus
 from http.cookiejar import DefaultCookiePolicy
 from typing import Any, Self, TypeVar
 from urllib.parse import quote, urlsplit
@@ -24,10 +26,15 @@ _RETRIED = (429, 502, 503, 504)
 #: Longest pause before a retry in seconds; a longer `Retry-After` raises an error instead.
 _MAX_PAUSE = 60
 
+#: A first pause of at least this many seconds is logged.
+_WORTH_SAYING = 2
+
 #: Bytes of an answer, decompressed, that are read at most.
 MAX_ANSWER = 64 << 20
 
 T = TypeVar("T", bound=Message)
+
+_log = logging.getLogger(__name__)
 
 
 class Transport:
@@ -182,7 +189,14 @@ class _Bearer(AuthBase):
 
 
 class _Retry(Retry):
-    """Retries that never wait for long."""
+    """Retries that say once for what and for how long they wait, and never wait for long."""
+
+    is_announced = False
+
+    def new(self, **parameters: Any) -> Self:
+        made = super().new(**parameters)
+        made.is_announced = self.is_announced
+        return made
 
     def increment(
         self,
@@ -195,6 +209,18 @@ class _Retry(Retry):
         if response is not None and (self.get_retry_after(response) or 0) > _MAX_PAUSE:
             raise MaxRetryError(named["_pool"], url or "")
         return super().increment(method, url, response, *others, **named)
+
+    def sleep(self, response: BaseHTTPResponse | None = None) -> None:
+        asked = self.get_retry_after(response) if response else None
+        seconds = asked or self.get_backoff_time()
+        if seconds >= _WORTH_SAYING and not self.is_announced:
+            self.is_announced = True
+            answered = "no answer"
+            if response:
+                phrase = HTTPStatus(response.status).phrase
+                answered = f"the collector answered {response.status} {phrase}"
+            _log.warning("%s: waiting for %.0f seconds", answered, seconds)
+        super().sleep(response)
 
 
 def _retrying_session(retries: int, backoff: float) -> requests.Session:

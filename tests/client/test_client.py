@@ -31,12 +31,18 @@ def test_no_records_are_no_reports(live, survey):
 
 
 @pytest.mark.parametrize("status", ["502 Bad Gateway", "503 Service Unavailable", "429 Too Many"])
-def test_a_report_whose_answer_was_lost_counts_once(live, record, status):
+def test_a_report_whose_answer_was_lost_counts_once(live, record, status, monkeypatch, caplog):
+    monkeypatch.setattr("halftruth_client.transport._WORTH_SAYING", 0)
     failing = Failing(live.app, 2, status)
     with listening(failing) as url:
         client = Client(url, max_gamma="19", backoff=0.001)
         done = client.submit(client.survey("health"), record)
     assert failing.posts == 3
+    said = [each.getMessage() for each in caplog.records if each.name.endswith("transport")]
+    phrases = {502: "Bad Gateway", 503: "Service Unavailable", 429: "Too Many Requests"}
+    answered = f"{status[:3]} {phrases[int(status[:3])]}"
+    # Once, however often it waits.
+    assert said == [f"the collector answered {answered}: waiting for 0 seconds"]
     assert done.status == "duplicate"
     assert counted(live.store) == 1
 
