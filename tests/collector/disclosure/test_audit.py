@@ -59,7 +59,7 @@ def test_an_audit_tells_what_the_other_commands_tell():
     assert found.protection == Protection.of(survey)
     assert found.pilot == PEOPLE.sum()
     assert found.digest == survey.digest
-    expected = Expectation(survey.schema, survey.mechanism, 3_000)
+    expected = Expectation(survey.perturbation, 3_000)
     margins = [expected.share(name) for name in survey.schema.names]
     assert found.precision[0].half_width == pytest.approx(
         np.sqrt(np.mean(np.square(margins))), 0.01

@@ -57,9 +57,8 @@ class Asked(NamedTuple):
 
     @property
     def expectation(self):
-        schema, mechanism = self.survey.schema, self.survey.mechanism
         people = None if self.rare is None else self.shares
-        return Expectation(schema, mechanism, self.respondents, people=people)
+        return Expectation(self.survey.perturbation, self.respondents, people=people)
 
     def counted(self, people, rng):
         """Counts of the reports of respondents drawn from people with these shares."""

@@ -1,11 +1,11 @@
 """Recommended mechanism and `max_length`, in sentences."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-from halftruth_shared import HalftruthError, Mechanism, Survey
+from halftruth_shared import HalftruthError, Mechanism, Perturbation, Schema
 from halftruth_shared.analyses.plan import MechanismPlan, Planned
 from halftruth_shared.results.wording import half_width
 
@@ -20,18 +20,19 @@ _EQUAL = 1.01
 _LONGEST = 3
 
 
-def design_mechanism(
-    kind: type[Mechanism], survey: Survey, gamma: Fraction, max_length: int
-) -> Mechanism | None:
-    """Return a mechanism of a kind and an amplification; None if it cannot serve the survey."""
-    public = survey.perturbation.unperturbed
+def design_perturbation(
+    kind: type[Mechanism],
+    schema: Schema,
+    gamma: Fraction,
+    public: Collection[str],
+    max_length: int,
+) -> Perturbation | None:
+    """Return a perturbation of a kind and an amplification; None if it cannot serve the schema."""
     try:
-        mechanism = kind.for_amplification(survey.schema, gamma, public, max_length)
-        if mechanism is not None:
-            mechanism.bind(survey.schema)
+        mechanism = kind.for_amplification(schema, gamma, public, max_length)
+        return None if mechanism is None else mechanism.bind(schema)
     except HalftruthError:
         return None
-    return mechanism
 
 
 def recommend(plans: Sequence[MechanismPlan]) -> tuple[MechanismPlan, str]:
@@ -93,15 +94,16 @@ def advise_length(chosen: Chosen, expected: Expectation, gamma: Fraction) -> Ite
     expected : Expectation
         Of the recommended mechanism.
     """
-    survey, kind = chosen.survey, type(expected.mechanism)
-    perturbed = len(survey.schema.names) - len(survey.perturbation.unperturbed)
+    survey, kind = chosen.survey, type(expected.perturbation.mechanism)
+    public = survey.perturbation.unperturbed
+    perturbed = len(survey.schema.names) - len(public)
     shares, within = dict[int, float](), dict[int, float]()
     for length in range(1, min(_LONGEST, perturbed) + 1):
         shares[length] = within[length] = np.inf
-        mechanism = design_mechanism(kind, survey, gamma, length)
-        if mechanism is None:
+        perturbation = design_perturbation(kind, survey.schema, gamma, public, length)
+        if perturbation is None:
             continue
-        design = replace(expected, mechanism=mechanism)
+        design = replace(expected, perturbation=perturbation)
         shares[length] = _typical(planned_margins(design, some_of(chosen.questions), "share"))
         if length > 1:
             pairs = some_of(chosen.pairs)

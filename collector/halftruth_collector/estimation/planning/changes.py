@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
-from halftruth_shared import Attribute, HalftruthError, Schema
+from halftruth_shared import Attribute, Schema
 from halftruth_shared.analyses.plan import Planned
 from halftruth_shared.results.wording import half_width, percent, quoted
 
 from ..bounds import Array
 from ..reliability import UNDETERMINED
+from .advice import design_perturbation
 from .margins import Expectation, People
 from .summaries import Chosen, median, planned_margins, some_of
 
@@ -95,15 +96,12 @@ class _Redesign:
         perturbed = len(schema.names) - len(names)
         if not perturbed:
             return None
-        kind, longest = type(self.expected.mechanism), min(self.max_length, perturbed)
-        try:
-            mechanism = kind.for_amplification(schema, self.gamma, names, longest)
-            if mechanism is None or not mechanism.bind(schema).unperturbed.issuperset(names):
-                return None
-        except HalftruthError:
+        kind, longest = type(self.expected.perturbation.mechanism), min(self.max_length, perturbed)
+        perturbation = design_perturbation(kind, schema, self.gamma, names, longest)
+        if perturbation is None or not perturbation.unperturbed.issuperset(names):
             return None
         people = None if self.expected.people is None else self._merged(self.expected.people, sizes)
-        return replace(self.expected, schema=schema, mechanism=mechanism, people=people)
+        return replace(self.expected, perturbation=perturbation, people=people)
 
     def _merged(self, people: People, sizes: Sequence[int]) -> People:
         """Return the function that counts the people, with merged answers."""

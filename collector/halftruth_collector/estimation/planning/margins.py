@@ -9,11 +9,11 @@ share.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 
 import numpy as np
 import scipy
-from halftruth_shared import Mechanism, ParameterError, Schema, Survey
+from halftruth_shared import Mechanism, ParameterError, Perturbation, Schema, Survey
 from halftruth_shared.analyses.base import Target
 from halftruth_shared.analyses.regression import RegressionQuery
 from numpy.typing import NDArray
@@ -35,6 +35,7 @@ from ..ratios import conditional_shares
 from ..reconstruction import of_perturbation
 from ..regression import carries, fit_table
 from ..table import COVARIANCE_CELLS, Reconstruction, Table
+from ..variances import UnitVariance
 
 #: Power and level of the test for which a difference or an association is called detectable.
 POWER, LEVEL = 0.8, 0.05
@@ -59,8 +60,7 @@ class Expectation:
 
     Attributes
     ----------
-    schema : Schema
-    mechanism : Mechanism
+    perturbation : Perturbation
     respondents : int
     confidence : float
         Level of the intervals; a margin is the half-width of one.
@@ -70,16 +70,19 @@ class Expectation:
     target : {"population", "respondents"}
     """
 
-    schema: Schema
-    mechanism: Mechanism
+    perturbation: Perturbation
     respondents: int
     confidence: float = 0.95
     people: People | None = None
     target: Target = "population"
 
-    @cached_property
+    @property
+    def schema(self) -> Schema:
+        return self.perturbation.schema
+
+    @property
     def _unbiased(self) -> Reconstruction:
-        return of_perturbation(self.mechanism.bind(self.schema))
+        return of_perturbation(self.perturbation)
 
     def shares(self, names: Sequence[str]) -> Array:
         """Return the assumed shares of the table of some attributes."""
@@ -122,16 +125,20 @@ class Expectation:
         """
         attributes = [self.schema.attributes[j] for j in self.schema.positions(names)]
         uneven = self.people is not None or any(each.ask_if for each in attributes)
-        if uneven or len(names) != 2:
+        if uneven or len(names) > 2:
             return tuple(names)
-        parts = [names, *([name] for name in names)]
-        variances = (self._unbiased.unit_variance(part, self.target) for part in parts)
+        parts = dict.fromkeys((tuple(names), *((name,) for name in names)))
+        variances = (self._variance(part) for part in parts)
         return (
             *(len(attribute.categories) for attribute in attributes),
             *(attribute.missing for attribute in attributes),
             *(attribute.number and attribute.number.midpoints for attribute in attributes),
             *(np.round(each.constant, 9).tobytes() for each in variances),
         )
+
+    @cached_property
+    def _variance(self) -> Callable[[tuple[str, ...]], UnitVariance]:
+        return cache(lambda names: self._unbiased.unit_variance(names, self.target))
 
     def _table(self, names: Sequence[str], shares: Array) -> Table:
         table = self._unbiased.expected_table(names, shares, self.respondents)
@@ -284,12 +291,14 @@ class Expectation:
 
     def _model(self, names: Sequence[str]) -> LoglinearModel | None:
         """Return the expected loglinear model of these answers; None if it is not identified."""
-        about = modelled(Survey("plan", "Plan", self.schema, self.mechanism), names)
+        about = modelled(Survey("plan", "Plan", self.schema, self.perturbation.mechanism), names)
         single = None
         if self.people is not None:
             asked = [name for name in self.schema.names if about is None or name in about]
             single = [off_the_edge(self.shares([name]), self.respondents) for name in asked]
-        return expected_model(self.schema, self.mechanism, self.respondents, about, single)
+        return expected_model(
+            self.schema, self.perturbation.mechanism, self.respondents, about, single
+        )
 
 
 def expected_model(

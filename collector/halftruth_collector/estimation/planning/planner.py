@@ -6,8 +6,8 @@ from functools import lru_cache, partial
 
 from halftruth_shared import (
     DomainTooLarge,
-    Mechanism,
     ParameterError,
+    Perturbation,
     Protection,
     Schema,
     Survey,
@@ -27,7 +27,7 @@ from halftruth_shared.relayed import bounds_of_batch, largest_gamma
 from ...executors import Map
 from ..bounds import checked, optional
 from ..reconstruction import of_perturbation
-from .advice import advise_length, design_mechanism, recommend
+from .advice import advise_length, design_perturbation, recommend
 from .bound import information_bound, largest_error
 from .changes import advise_changes
 from .margins import People
@@ -87,12 +87,14 @@ def plan(
     public = survey.perturbation.unperturbed
     gamma = _amplification(survey, public)
     chosen = Chosen(survey, query, people)
-    compared = [survey.mechanism]
+    compared = [survey.perturbation]
     if not query.alone and gamma is not None:
-        longest = min(_max_length(survey, survey.mechanism), max(_BOUND))
+        longest = min(_max_length(survey, survey.perturbation), max(_BOUND))
         others = (kind for kind in MECHANISMS if kind.kind != survey.mechanism.kind)
-        designs = (design_mechanism(kind, survey, gamma, longest) for kind in others)
-        compared += [mechanism for mechanism in designs if mechanism is not None]
+        designs = (
+            design_perturbation(kind, survey.schema, gamma, public, longest) for kind in others
+        )
+        compared += [perturbation for perturbation in designs if perturbation is not None]
     plans = list(map_pieces(partial(_plan_mechanism, chosen, gamma), compared))
     best, reason = recommend(plans)
     advice: list[str] = []
@@ -106,7 +108,7 @@ def plan(
     return PlanResult(
         query=query,
         gamma=None if gamma is None else optional(as_float(gamma)),
-        margins=chosen.summaries(chosen.expectation(survey.mechanism), _ALL),
+        margins=chosen.summaries(chosen.expectation(survey.perturbation), _ALL),
         mechanisms=plans,
         recommended=best.kind,
         reason=reason,
@@ -136,7 +138,7 @@ def _relayed(chosen: Chosen) -> RelayedPlan | None:
         )
     batch = query.respondents if survey.relay is None else survey.relay.batch
     gamma = largest_gamma(query.relay, batch)
-    longest = _max_length(survey, survey.mechanism)
+    longest = _max_length(survey, survey.perturbation)
     mechanism = None
     if gamma > 1:
         kind = type(survey.mechanism)
@@ -153,13 +155,13 @@ def _relayed(chosen: Chosen) -> RelayedPlan | None:
         gamma=gamma,
         apart=apart,
         together=together,
-        margins=chosen.summaries(chosen.expectation(mechanism), _ALL),
+        margins=chosen.summaries(chosen.expectation(mechanism.bind(survey.schema)), _ALL),
     )
 
 
-def _max_length(survey: Survey, mechanism: Mechanism) -> int:
+def _max_length(survey: Survey, perturbation: Perturbation) -> int:
     """Number of questions in the largest tables of perturbed questions, at least 1."""
-    most = of_perturbation(mechanism.bind(survey.schema)).max_order
+    most = of_perturbation(perturbation).max_order
     perturbed = len(perturbed_of(survey.schema, survey.perturbation.unperturbed))
     return max(1, min(most, perturbed))
 
@@ -170,29 +172,32 @@ def _amplification(survey: Survey, public: frozenset[str]) -> Fraction | None:
     return gamma if isinstance(gamma, Fraction) and gamma > 1 else None
 
 
-def _plan_mechanism(chosen: Chosen, gamma: Fraction | None, mechanism: Mechanism) -> MechanismPlan:
-    survey = chosen.survey
-    public, perturbation = survey.perturbation.unperturbed, mechanism.bind(survey.schema)
+def _plan_mechanism(
+    chosen: Chosen, gamma: Fraction | None, perturbation: Perturbation
+) -> MechanismPlan:
+    survey, kind = chosen.survey, perturbation.mechanism.kind
+    public = survey.perturbation.unperturbed
     answer = max(
         perturbation.amplification(each, public=public) for each in survey.schema.questions
     )
+    least = None if gamma is None else _times_bound(survey, perturbation, gamma, chosen.query)
     return MechanismPlan(
-        kind=mechanism.kind,
+        kind=kind,
         # All others are of other kinds.
-        own=mechanism.kind == survey.mechanism.kind,
-        max_length=_max_length(survey, mechanism),
+        own=kind == survey.mechanism.kind,
+        max_length=_max_length(survey, perturbation),
         answer_amplification=optional(as_float(answer)),
-        times_bound=None if gamma is None else _times_bound(survey, mechanism, gamma, chosen.query),
-        margins=chosen.summaries(chosen.expectation(mechanism), _COMPARED),
+        times_bound=least,
+        margins=chosen.summaries(chosen.expectation(perturbation), _COMPARED),
     )
 
 
 def _times_bound(
-    survey: Survey, mechanism: Mechanism, gamma: Fraction, query: PlanQuery
+    survey: Survey, perturbation: Perturbation, gamma: Fraction, query: PlanQuery
 ) -> float | None:
     """Error of tables of one and two questions, under uniform answers, against the bound."""
     schema, public = survey.schema, survey.perturbation.unperturbed
-    positions, unbiased = perturbed_of(schema, public), of_perturbation(mechanism.bind(schema))
+    positions, unbiased = perturbed_of(schema, public), of_perturbation(perturbation)
     lengths = tuple(length for length in _BOUND if length <= len(positions))
     if not lengths or lengths[-1] > unbiased.max_order:
         return None

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from halftruth_shared import HalftruthError, Mechanism, ParameterError, Survey
+from halftruth_shared import HalftruthError, ParameterError, Perturbation, Survey
 from halftruth_shared.analyses.plan import Planned, PlannedMargin, PlanQuery
 
 from ..bounds import optional
@@ -58,12 +58,11 @@ class Chosen:
                     "predictors: expected one or more other attributes", field="predictors"
                 )
 
-    def expectation(self, mechanism: Mechanism) -> Expectation:
-        """Return the expected tables of the survey under a mechanism."""
+    def expectation(self, perturbation: Perturbation) -> Expectation:
+        """Return the expected tables of the survey under a perturbation."""
         query = self.query
         return Expectation(
-            self.survey.schema,
-            mechanism,
+            perturbation,
             query.respondents,
             query.confidence,
             self.people,
