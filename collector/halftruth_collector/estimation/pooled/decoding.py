@@ -59,14 +59,19 @@ class _Alike:
 
     Attributes
     ----------
-    numbers, positions : ndarray of int, shapes (S,) and (S, k)
-        Of these views, and of the attributes that each is about.
-    cells : ndarray, shape (S, *sizes)
+    numbers : ndarray of int, shape (S,)
+        Of these views.
+    shape : tuple of int
+        Of each view.
+    bits : ndarray of int, shape (M, S)
+        2^axis for the axis of each attribute in each view, 0 where the view is not about it.
+    cells : ndarray, shape (S, cells)
         Reports of each that have a symbol of each cell.
     """
 
     numbers: NDArray[np.int64]
-    positions: NDArray[np.int64]
+    shape: tuple[int, ...]
+    bits: NDArray[np.int64]
     cells: Array
 
     def sums(
@@ -78,13 +83,12 @@ class _Alike:
         taken; 0 if there is none.
         """
         asking = np.flatnonzero(asked[self.numbers])
-        axes = np.arange(self.positions.shape[1])
-        patterns = np.isin(self.positions[asking], positions) @ 2**axes
+        patterns = sum(self.bits[j] for j in positions)[asking]
         total: Array | float = 0.0
         for pattern in np.flatnonzero(np.bincount(patterns)).tolist():
             chosen = asking[patterns == pattern]
-            table = np.tensordot(weights[self.numbers[chosen]], self.cells[chosen], 1)
-            others = tuple(axis for axis in axes.tolist() if not pattern >> axis & 1)
+            table = (weights[self.numbers[chosen]] @ self.cells[chosen]).reshape(self.shape)
+            others = tuple(axis for axis in range(len(self.shape)) if not pattern >> axis & 1)
             total = total + table.sum(axis=others)[np.newaxis]
         return total
 
@@ -138,9 +142,8 @@ class Decoded:
         return self._components.get((positions, public), lambda: self._component(positions, public))
 
     def _component(self, positions: tuple[int, ...], public: tuple[int, ...]) -> Array:
-        columns = self._columns
+        columns, weights = self._columns, self._weights
         asked = columns.asked[:, positions].all(axis=1) & (self.by_view > 0)
-        weights = np.where(asked, columns.strength / columns.scale, 0.0)
         total: Array | float = 0.0
         for alike in [] if public else self._alike:
             total = total + alike.sums(positions, asked, weights)
@@ -150,6 +153,11 @@ class Decoded:
             others = tuple(axis for axis, position in axes if position not in positions)
             total = total + self._margin(number, public, others) * weights[number]
         return np.asarray(total)
+
+    @cached_property
+    def _weights(self) -> Array:
+        """ω/κ of a report of each view, shape (V,)."""
+        return np.asarray(self._columns.strength / self._columns.scale)
 
     @cached_property
     def _alike(self) -> list["_Alike"]:
@@ -174,9 +182,10 @@ class Decoded:
         first = np.array([self._views[number].first for number in numbers])
         symbols = self._symbols[rows] - first[views]
         counts = _counted(views, symbols, self._counts[rows], (len(numbers), response.symbols))
-        cells = np.rint(response.sums_by_cell(counts)).reshape(len(numbers), *shape)
+        bits = np.zeros((self._columns.asked.shape[1], len(numbers)), dtype=np.int64)
         positions = np.array([self._views[number].positions for number in numbers])
-        return _Alike(numbers, positions, cells)
+        bits[positions.T, np.arange(len(numbers))] = 2 ** np.arange(len(shape))[:, None]
+        return _Alike(numbers, shape, bits, np.rint(response.sums_by_cell(counts)))
 
     def contributions(self, weights: Mapping[_Key, Array]) -> Iterator[tuple[Array, Array]]:
         """Yield the reports of each view with their contributions, as of `Reconstruction`.
