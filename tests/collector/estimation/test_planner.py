@@ -559,15 +559,23 @@ def test_advice_names_lengths_public_questions_merged_answers_and_too_many_quest
     assert many.startswith("6 perturbed questions are too many for ±10 points of shares within")
     # What is advised comes true: the survey with that question public is as precise.
     wide, narrow = re.search(r"f from ±([\d.]+) points to ±([\d.]+)", public).groups()
-    before = of(advice_of((2, 3, 2, 4, 3, 8), 5_000, groups=["f"]), "share_within").median
-    after = of(advice_of((2, 3, 2, 4, 3, 8), 5_000, "f", groups=["f"]), "share_within").median
+    before = of(
+        advice_of((2, 3, 2, 4, 3, 8), 5_000, groups=["f"], alone=True), "share_within"
+    ).median
+    after = of(
+        advice_of((2, 3, 2, 4, 3, 8), 5_000, "f", groups=["f"], alone=True), "share_within"
+    ).median
     assert 100 * before == pytest.approx(float(wide), rel=0.05)
     assert 100 * after == pytest.approx(float(narrow), rel=0.05)
-    halved = of(advice_of((2, 3, 2, 4, 3, 4), 5_000, groups=["f"]), "share_within").median
+    halved = of(
+        advice_of((2, 3, 2, 4, 3, 4), 5_000, groups=["f"], alone=True), "share_within"
+    ).median
     merging = re.search(r"groups ±([\d.]+) points instead", merged)[1]
     assert 100 * halved == pytest.approx(float(merging), rel=0.05)
     count, then = re.search(r"first (\d) of them it would be ±([\d.]+)", many).groups()
-    fewer = of(advice_of((2, 3, 2, 4, 3, 8)[: int(count)], 5_000), "share_within").median
+    fewer = of(
+        advice_of((2, 3, 2, 4, 3, 8)[: int(count)], 5_000, alone=True), "share_within"
+    ).median
     assert 100 * fewer == pytest.approx(float(then), rel=0.05)
     assert float(then) <= 10
 
