@@ -292,13 +292,21 @@ class Expectation:
     def _model(self, names: Sequence[str]) -> LoglinearModel | None:
         """Return the expected loglinear model of these answers; None if it is not identified."""
         about = modelled(Survey("plan", "Plan", self.schema, self.perturbation.mechanism), names)
-        single = None
-        if self.people is not None:
-            asked = [name for name in self.schema.names if about is None or name in about]
-            single = [off_the_edge(self.shares([name]), self.respondents) for name in asked]
-        return expected_model(
-            self.schema, self.perturbation.mechanism, self.respondents, about, single
-        )
+        return self._model_of(tuple(self.schema.names if about is None else about))
+
+    @cached_property
+    def _model_of(self) -> Callable[[tuple[str, ...]], LoglinearModel | None]:
+        """The model of some attributes, fitted once: most regressions share that of all."""
+
+        def fitted(names: tuple[str, ...]) -> LoglinearModel | None:
+            single = None
+            if self.people is not None:
+                asked = [name for name in self.schema.names if name in names]
+                single = [off_the_edge(self.shares([name]), self.respondents) for name in asked]
+            mechanism = self.perturbation.mechanism
+            return expected_model(self.schema, mechanism, self.respondents, names, single)
+
+        return cache(fitted)
 
 
 def expected_model(
