@@ -244,7 +244,7 @@ class Expectation:
         if not freedom:
             return math.inf
         information = float((1 / variances[-freedom:]).mean())
-        limit = scipy.stats.chi2.isf(LEVEL, freedom)
+        limit = scipy.special.chdtri(freedom, LEVEL)
         needed = float(scipy.special.chndtrinc(limit, freedom, 1 - POWER))
         v = math.sqrt(needed / information / (min(rows, columns) - 1))
         return v if v <= 1 else math.inf
