@@ -117,19 +117,19 @@ class Groups:
 
     Attributes
     ----------
-    support : ndarray, shape (G, 2)
+    value : ndarray, shape (G, 2)
         Shares, among all people, of those in each group without and with the answer.
     covariance : ndarray, shape (2G, 2G)
         Of these, in row-major order; NaN where the reports determine none.
     null_covariance : callable, optional
-        Covariance of `support` under the null hypothesis that some groups have the same share; by
+        Covariance of `value` under the null hypothesis that some groups have the same share; by
         default `covariance`.
     logit : bool
         Whether estimated shares are always within 0 to 1; intervals then use the logit scale.
     """
 
     names: tuple[str, ...]
-    support: Array
+    value: Array
     covariance: Array
     reports: int
     null_covariance: Callable[[Mask, float], Array] | None = None
@@ -163,12 +163,12 @@ class Groups:
     @property
     def base(self) -> Array:
         """Share of each group among all people, shape (G,)."""
-        return np.asarray(self.support.sum(axis=1))
+        return np.asarray(self.value.sum(axis=1))
 
     @property
     def cells(self) -> Jet:
         """The shares with their gradients."""
-        return Jet.variables(self.support)
+        return Jet.variables(self.value)
 
     def undefined(self, cells: Jet, names: Sequence[str], quantile: float) -> list[str]:
         """Return for each row of cells why its share is undefined; empty if it is defined."""
@@ -200,7 +200,7 @@ class Groups:
         pooled : ndarray, shape (K, G), optional
             Groups that are pooled under the null hypothesis; by default those in the contrast.
         """
-        base, giving = self.base, self.support[:, 1]
+        base, giving = self.base, self.value[:, 1]
         members = slopes != 0 if pooled is None else pooled
         share = np.clip((members @ giving) / (members @ base), 0.0, 1.0)
         gradient = np.stack([-share[:, None] * slopes, (1 - share)[:, None] * slopes], axis=-1)
@@ -223,7 +223,7 @@ def shares_of(groups: Groups, confidence: float = 0.95) -> Contrasts:
     """Estimate the share of the answer in each group, with Fieller's intervals."""
     cells, quantile = groups.cells, normal_quantile(1 - confidence)
     undefined = groups.undefined(cells, groups.names, quantile)
-    shares = conditional_shares(groups.support, groups.covariance, [0])
+    shares = conditional_shares(groups.value, groups.covariance, [0])
     sets = shares.sets(quantile, logit=groups.logit)
     bounded = np.where([not reason for reason in undefined], 0.0, np.nan)
     return Contrasts(
@@ -299,7 +299,7 @@ def trend_of(groups: Groups, confidence: float = 0.95) -> Contrasts:
     weights, quantile = trend_weights(len(groups.names))[None], normal_quantile(1 - confidence)
     undefined = next(filter(None, groups.undefined(groups.cells, groups.names, quantile)), "")
     if undefined:
-        nothing, none = np.full((1, groups.support.size), np.nan), np.full(1, np.nan)
+        nothing, none = np.full((1, groups.value.size), np.nan), np.full(1, np.nan)
         return Contrasts(none, none, none, none, none, None, [undefined], nothing)
     share = _share(groups.cells)
     slope = Linear(Jet(weights @ share.value, weights @ share.gradient), groups.covariance)

@@ -36,10 +36,10 @@ def effects_of(table, effect, reference):
 def some_groups(count=4, error=0.003, seed=6):
     """Groups of a table that need not add up to 1, with a covariance of its own."""
     rng = np.random.default_rng(seed)
-    support = rng.dirichlet(np.full(2 * count, 6.0)).reshape(count, 2)
+    shares = rng.dirichlet(np.full(2 * count, 6.0)).reshape(count, 2)
     root = rng.normal(scale=error, size=(2 * count, 2 * count))
     names = tuple("abcdefgh"[:count])
-    return Groups(names, support, root @ root.T, 2_000)
+    return Groups(names, shares, root @ root.T, 2_000)
 
 
 def table_of(survey, cells):
@@ -57,8 +57,8 @@ def unperturbed(cells):
 @pytest.mark.parametrize(("effect", "reference"), list(product(EFFECTS, (None, 0, 2))))
 def test_values_and_errors_are_those_of_the_dense_gradient(effect, reference):
     groups = some_groups()
-    gradient = differences(lambda table: effects_of(table, effect, reference), groups.support)
-    expected = effects_of(groups.support, effect, reference)
+    gradient = differences(lambda table: effects_of(table, effect, reference), groups.value)
+    expected = effects_of(groups.value, effect, reference)
     errors = np.sqrt(np.diag(gradient @ groups.covariance @ gradient.T))
     found = compare_groups(groups, reference, effect, confidence=0.9)
     back = np.exp if effect != "difference" else np.asarray
@@ -105,10 +105,10 @@ def test_of_exactly_these_respondents_who_answered_directly_nothing_is_uncertain
 
 def test_a_group_that_may_be_empty_is_compared_with_nothing():
     groups = some_groups()
-    support = groups.support.copy()
-    support[1] *= 0.02
+    shares = groups.value.copy()
+    shares[1] *= 0.02
     found = [
-        compare_groups(replace(groups, support=support), reference) for reference in (None, 0, 1)
+        compare_groups(replace(groups, value=shares), reference) for reference in (None, 0, 1)
     ]
     reason = "b is not significantly above zero"
     assert found[0].undefined == ["", reason, "", ""]
@@ -117,8 +117,8 @@ def test_a_group_that_may_be_empty_is_compared_with_nothing():
     for column in (found[0].value, found[0].lower, found[0].upper, found[0].p_value):
         assert np.isnan(column).tolist() == [False, True, False, False]
     shares, trend = (
-        shares_of(replace(groups, support=support)),
-        trend_of(replace(groups, support=support)),
+        shares_of(replace(groups, value=shares)),
+        trend_of(replace(groups, value=shares)),
     )
     assert shares.undefined == ["", reason, "", ""]
     assert np.isnan(shares.value).tolist() == [False, True, False, False]
@@ -127,18 +127,18 @@ def test_a_group_that_may_be_empty_is_compared_with_nothing():
 
 def test_a_ratio_is_open_where_a_share_may_be_nothing():
     groups = some_groups()
-    support = groups.support.copy()
+    shares = groups.value.copy()
     error = math.sqrt(groups.covariance[3, 3])
-    support[1] = [support[1].sum() - error, error]
-    rare = replace(groups, support=support)
+    shares[1] = [shares[1].sum() - error, error]
+    rare = replace(groups, value=shares)
     to, of = compare_groups(rare, 0, "risk_ratio"), compare_groups(rare, 1, "risk_ratio")
     assert to.lower[0] == 0 < to.value[0] < to.upper[0] < np.inf
     assert 0 < of.lower[0] < of.value[0] < of.upper[0] == np.inf
     # The same comparison, the other way round.
     assert to.upper[0] == pytest.approx(1 / of.lower[0])
     assert to.p_value[0] == pytest.approx(of.p_value[0])
-    support[1] = [support[1].sum() + error, -error]
-    negative = replace(groups, support=support)
+    shares[1] = [shares[1].sum() + error, -error]
+    negative = replace(groups, value=shares)
     found = compare_groups(negative, 0, "odds_ratio")
     assert found.undefined[0] == "a share is estimated to be 0 or less, or 1 or more"
     # Whether it is the same share can still be tested.

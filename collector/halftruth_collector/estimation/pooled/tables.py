@@ -43,14 +43,14 @@ class Grid:
 
     Attributes
     ----------
-    support, means : ndarray, shape (*public, d_1 + 1, …, d_m + 1)
+    value, means : ndarray, shape (*public, d_1 + 1, …, d_m + 1)
         π̂, and Σ_{∅≠U⊆W} (n_U/Ω_U)·θ_U(c_U), which is n_T·(R_W π)(c). The last place along an axis
         is that of the margin without it.
     reports : int
         N.
     """
 
-    support: Array
+    value: Array
     means: Array
     overlaps: Overlaps
     reports: int
@@ -82,12 +82,12 @@ class Grid:
     @property
     def public(self) -> int:
         """Number of public axes."""
-        return self.support.ndim - len(self.overlaps.sizes)
+        return self.value.ndim - len(self.overlaps.sizes)
 
     @property
     def table(self) -> Array:
         """π̂ without margins."""
-        return np.asarray(self.support[_at(slice(-1), self.overlaps.sizes)])
+        return np.asarray(self.value[_at(slice(-1), self.overlaps.sizes)])
 
     def variance(self, target: Target) -> Array:
         """Return the variance of every cell of the table, NaN where not identified."""
@@ -96,8 +96,8 @@ class Grid:
             return np.full(table.shape, np.nan)
         constant, by_margin, by_overlap = self.overlaps.second_moments()
         everybody = _at(slice(-1, None), sizes)
-        shares = self.support[everybody]
-        result = agreement.expand(by_margin, sizes) * self.support
+        shares = self.value[everybody]
+        result = agreement.expand(by_margin, sizes) * self.value
         result -= agreement.expand(by_overlap, sizes) * self.means**2
         result[everybody] += constant * shares
         for axis, size in enumerate(sizes, self.public):
@@ -117,8 +117,8 @@ class Grid:
     def covariance(self, target: Target) -> Array:
         """Return the covariance of the cells of the table, shape (cells, cells)."""
         sizes, reports, overlaps = self.overlaps.sizes, self.reports, self.overlaps
-        known, cells = prod(self.support.shape[: self.public]), prod(sizes)
-        support = self.support.reshape(known, *self.support.shape[self.public :])
+        known, cells = prod(self.value.shape[: self.public]), prod(sizes)
+        support = self.value.reshape(known, *self.value.shape[self.public :])
         means = self.means.reshape(support.shape)
         shares = np.repeat(support[_at(-1, sizes)], cells)
         table = self.table.ravel()
@@ -233,16 +233,16 @@ class PooledTable(Table):
     def _margins(self) -> Grid:
         """The grid with its sums over public axes, too."""
         grid = self._grid
-        support, means = (with_sums(each, grid.public) for each in (grid.support, grid.means))
+        support, means = (with_sums(each, grid.public) for each in (grid.value, grid.means))
         return Grid(support, means, grid.overlaps, grid.reports)
 
     @cached_property
     def _public(self) -> Subset:
-        return np.arange(self._grid.support.ndim) < self._grid.public
+        return np.arange(self._grid.value.ndim) < self._grid.public
 
     @property
     def margins(self) -> Array:
-        return self._margins.support.transpose(self._order)
+        return self._margins.value.transpose(self._order)
 
     def _overlaps_with(self, free: Subset) -> Overlaps:
         """Return the overlaps of the margin over some axes that are not public."""
@@ -253,7 +253,7 @@ class PooledTable(Table):
 
     def _margin_variance(self, target: Target) -> Array:
         # Everybody's share is known to be 1.
-        result = np.full(self._margins.support.shape, np.nan)
+        result = np.full(self._margins.value.shape, np.nan)
         for inside in agreement.members(result.ndim)[1:]:
             place = tuple(slice(-1) if within else -1 for within in inside)
             result[place] = self._margin(inside).variance(target)
@@ -266,7 +266,7 @@ class PooledTable(Table):
             for within, public in zip(inside, self._public, strict=True)
         )
         return Grid(
-            self._margins.support[place],
+            self._margins.value[place],
             self._margins.means[place],
             self._overlaps_with(inside),
             self._grid.reports,
@@ -276,7 +276,7 @@ class PooledTable(Table):
         joint_cell(first, second, self.margins.shape)
         axes = np.argsort(self._order)
         cells, others = first[:, axes], second[:, axes]
-        sums = np.array(self._margins.support.shape) - 1
+        sums = np.array(self._margins.value.shape) - 1
         named = np.concatenate([cells < sums, others < sums], axis=1)
         # Numbers are sorted many times as fast as rows; no table has axes for too large ones.
         numbers = named @ (1 << np.arange(named.shape[1]))
@@ -289,7 +289,7 @@ class PooledTable(Table):
 
     def _of_pattern(self, first: Places, second: Places, named: Subset, target: Target) -> Array:
         """Return covariances if the cells of all rows name the same attributes."""
-        support, means, reports = self._margins.support, self._margins.means, self.reports
+        support, means, reports = self._margins.value, self._margins.means, self.reports
         if reports < 2:
             return np.full(len(first), np.nan)
         in_first, in_second = np.split(named, 2)
