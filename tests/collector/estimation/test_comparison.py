@@ -107,9 +107,7 @@ def test_a_group_that_may_be_empty_is_compared_with_nothing():
     groups = some_groups()
     shares = groups.value.copy()
     shares[1] *= 0.02
-    found = [
-        compare_groups(replace(groups, value=shares), reference) for reference in (None, 0, 1)
-    ]
+    found = [compare_groups(replace(groups, value=shares), reference) for reference in (None, 0, 1)]
     reason = "b is not significantly above zero"
     assert found[0].undefined == ["", reason, "", ""]
     assert found[1].undefined == [reason, "", ""]
