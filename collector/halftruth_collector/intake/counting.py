@@ -31,7 +31,7 @@ from ..errors import (
     slug,
 )
 from ..store import reports as rows
-from ..store.database import Database
+from ..store.database import Database, lock_compacted
 from ..store.reports import CountStore, DailyOutcomes
 from ..store.surveys import SurveyStore, closed_reason, report_count
 from ..store.tables import COUNTED, REPEATED, surveys
@@ -230,6 +230,9 @@ class ReportStore(CountStore):
             row = connection.execute(self._lock_survey, {"id": name}).first()
             if row is not None:
                 plans[name] = _Plan(row, closed_reason(row.status, row.closes_at, now))
+        if len(plans) > 1 or any(plan.row.max_reports is not None for plan in plans.values()):
+            # Only a single survey without a quota uses the tables in the order of a compaction.
+            lock_compacted(connection)
         for plan in plans.values():
             plan.load(connection, [item for item in items if item.survey_id == plan.row.id])
         decided = [_decide(item, plans.get(item.survey_id)) for item in items]

@@ -180,8 +180,7 @@ class Database:
             check_version(read_version(connection))
         with self.writing(_PROBE_TIMEOUT) as connection:
             connection.exec_driver_sql(_UNCHANGED)
-            if not self.is_sqlite:
-                connection.exec_driver_sql(f"LOCK TABLE {_COMPACTED} IN ROW EXCLUSIVE MODE")
+            lock_compacted(connection)
 
     def migrate(self) -> tuple[str | None, str]:
         """Migrate the tables to the version of this program, in one transaction.
@@ -256,6 +255,17 @@ def advisory_lock(connection: Connection) -> None:
     # SQLite has one writer anyway.
     if connection.dialect.name != "sqlite":
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})")
+
+
+def lock_compacted(connection: Connection) -> None:
+    """Lock the tables that are compacted against a compaction until this transaction ends.
+
+    A compaction locks them in the same order. Otherwise it and a transaction that uses them in
+    another order could wait for each other (deadlock).
+    """
+    # SQLite has one writer anyway.
+    if connection.dialect.name != "sqlite":
+        connection.exec_driver_sql(f"LOCK TABLE {_COMPACTED} IN ROW EXCLUSIVE MODE")
 
 
 def insert(connection: Connection, table: Table) -> Any:

@@ -4,7 +4,7 @@ import random
 import sqlite3
 import threading
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 
@@ -16,9 +16,10 @@ from halftruth_collector.intake.checking import check
 from halftruth_collector.store import sqlite_files
 from halftruth_collector.store.reports import SHARDS
 from halftruth_shared import ParameterError
+from halftruth_shared.protocol.reports import Receipt
 from halftruth_shared.protocol.signing import OperatorKey, sign
 from halftruth_shared.protocol.terms import Terms
-from wire import PATIENCE
+from wire import PATIENCE, wait_until
 
 from ...conftest import postgresql_database
 from .conftest import cell_of, commits_held, hammer, holding, report, statements
@@ -26,6 +27,7 @@ from .conftest import cell_of, commits_held, hammer, holding, report, statements
 pytestmark = pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 
 INVITED = Terms(invitations=True)
+PAST = datetime(2020, 3, 31, 22, tzinfo=UTC)
 
 #: When the survey was published, which no zone has a part in.
 SECONDS = "SELECT EXTRACT(EPOCH FROM published_at) FROM surveys"
@@ -134,6 +136,43 @@ def test_batches_in_any_order_never_wait_for_each_other_in_a_circle(
     count = store.invitations.count("health")
     assert count.used == found[numbers["health"]].total()
     assert count.issued == count.used + count.withdrawn + count.unused == 400 + 3 * 30 * 2
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "at"),
+    [
+        (Terms(max_reports=100), Terms(), "FROM report_ids"),
+        (Terms(closes_at=PAST), INVITED, "FROM invitations"),
+    ],
+    ids=["quota", "two surveys"],
+)
+def test_reports_and_a_compaction_never_wait_for_each_other_in_a_circle(
+    database, store, survey, second, first, other, at, true_counts, rows
+):
+    """It begins between two statements that find out what the surveys take."""
+    operations.publish_survey(store, survey, first)
+    operations.set_terms(store, "second", other)
+    [invitation] = operations.create_invitations(store, "second", 1)
+    given = report(2, 1, 1, invitation=invitation if other.invitations else None)
+    batches = [
+        check("health", survey.digest, survey.report_space, [report(1, 1, 1)]),
+        check("second", second.digest, second.report_space, [given]),
+    ]
+    compacting: list[Future[None]] = []
+    waiting = "SELECT 1 FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND NOT granted"
+
+    def meet(text: str) -> None:
+        if at in text and not compacting:
+            compacting.append(threads.submit(another.database.compact))
+            wait_until(lambda: rows(waiting))
+
+    with Store(database) as another, ThreadPoolExecutor() as threads:
+        with statements(store.database.engine, meet):
+            outcomes = store.reports._commit(batches)
+        compacting[0].result(PATIENCE)
+    accepted = [each.accepted for each in outcomes if isinstance(each, Receipt)]
+    assert accepted == ([1, 1] if first.max_reports else [1])
+    assert [each.total() for each in true_counts().values()] == [1] * len(accepted)
 
 
 def test_no_signature_slips_in_while_its_key_is_revoked(database, store, survey, published):
