@@ -29,7 +29,7 @@ class WouldBlock(BaseException):
 
 @contextmanager
 def forbid_blocking() -> Iterator[None]:
-    """Raise WouldBlock where the block would wait for a database or another server."""
+    """Raise WouldBlock where the block would wait for a database, or parse a survey."""
     token = _is_forbidden.set(True)
     try:
         yield

@@ -12,6 +12,7 @@ from halftruth_shared import ParameterError, Relay, Survey
 from sqlalchemy import Connection, bindparam, exists, func, select
 from sqlalchemy.engine import Row
 
+from ..blocking import check_may_block
 from ..collector_store import OpenStore, check_existing
 from ..errors import UnknownSurvey
 from ..store.tables import relay_reports, relay_surveys, surveys
@@ -173,6 +174,8 @@ def open_existing_relay(database: str) -> RelayStore:
 
 @lru_cache(maxsize=64)
 def _read(document: str) -> Survey:
+    # A large survey takes a third of a second.
+    check_may_block()
     return Survey.from_json(document)
 
 

@@ -24,6 +24,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine import Row
 
+from ..blocking import check_may_block
 from ..errors import UnknownSurvey
 from .database import Database
 from .tables import COUNTED, cells, daily_outcomes, invitations, sum_shards, surveys
@@ -160,6 +161,8 @@ _LOCK = _FIND.with_for_update()
 @lru_cache(maxsize=64)
 def _read(document: str) -> Survey:
     """Parse a survey, with a cache that also keeps its prepared samplers and channels."""
+    # A large survey takes a third of a second.
+    check_may_block()
     return Survey.from_json(document)
 
 

@@ -49,7 +49,8 @@ def observe(app: Flask, metrics: Metrics) -> None:
 
     @app.before_request
     def begin() -> None:
-        current_request().environ[_BEGUN] = time.perf_counter()
+        # If the server runs a request again, in a thread, both runs count.
+        current_request().environ.setdefault(_BEGUN, time.perf_counter())
 
     @app.after_request
     def end(response: Response) -> Response:

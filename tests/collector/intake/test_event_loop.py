@@ -12,6 +12,7 @@ from halftruth_collector.blocking import WouldBlock, check_may_block, forbid_blo
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.server import receiving
 from halftruth_collector.server.event_loop import wait_in_loop
+from halftruth_collector.store import surveys
 from halftruth_collector.web import create_app
 
 URL = "/v1/surveys/health/reports"
@@ -104,6 +105,36 @@ def test_a_refusal_reads_the_survey_again_in_a_thread(
     assert runs.post({**batch(values), **changes})[0] == status
     assert runs.may_block == [False, True]
     assert counted() == 0
+
+
+def test_a_survey_that_is_not_parsed_yet_is_parsed_in_a_thread(runs, batch):
+    """A large one takes a third of a second."""
+    surveys._read.cache_clear()
+    assert runs.post(batch([0, 0]))[0] == 202
+    assert runs.post(batch([0, 0]))[0] == 202
+    assert runs.may_block == [False, True, False]
+
+
+def test_a_request_that_is_run_again_took_as_long_as_both_runs(
+    runs, batch, app, store, monkeypatch
+):
+    """The first refusal of a minute is run again, after it has waited for its commit."""
+    service = app.extensions["halftruth"]
+    seconds: list[float] = []
+    monkeypatch.setattr(service.metrics, "request", lambda *said: seconds.append(said[-1]))
+    commit = service.store.reports._commits._commit
+    pauses = [0.2]
+
+    def commit_late(items):
+        time.sleep(pauses.pop() if pauses else 0)
+        return commit(items)
+
+    monkeypatch.setattr(service.store.reports._commits, "_commit", commit_late)
+    operations.close_survey(store, "health")
+    assert runs.post(batch([0, 0]))[0] == 409
+    assert runs.may_block == [False, True]
+    [took] = seconds
+    assert took >= 0.2
 
 
 def test_a_request_that_is_run_again_is_charged_and_recorded_once(runs, batch, app):
