@@ -117,6 +117,9 @@ class GroupCommit(Generic[Item, Outcome]):
                     raise StoreUnavailable(
                         "the database does not answer (too many wait for it)", is_undone=is_undone
                     ) from None
+            elif isinstance(error, TimeoutError):
+                # Its transaction has ended just now, or the error is that of its commit.
+                return mine.outcome.result()
             raise
         return outcome
 

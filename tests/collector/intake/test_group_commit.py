@@ -265,6 +265,20 @@ def test_an_error_of_time_in_a_commit_is_not_taken_for_a_request_that_gave_up():
         group_commit(commit)("a")
 
 
+@pytest.mark.parametrize("item", ["a", "bad"])
+def test_whoever_is_committed_while_it_gives_up_gets_its_outcome(item):
+    def wait(future, _):
+        future.exception(PATIENCE)
+        raise TimeoutError
+
+    commits = group_commit(answers_for_each)
+    if item == "bad":
+        with pytest.raises(ValueError, match="bad"):
+            commits(item, wait=wait)
+    else:
+        assert commits(item, wait=wait) == "committed a"
+
+
 def test_of_thousands_of_items_from_many_threads_each_gets_its_own_outcome():
     """Of a database that takes one group at a time and refuses every seventh item."""
     groups: list[list[int]] = []
