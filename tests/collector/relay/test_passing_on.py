@@ -134,6 +134,26 @@ def test_the_collector_is_told_once_of_the_end_and_destroys_the_order_of_arrival
     assert len(compactions) == 1
 
 
+def test_reports_that_are_counted_are_not_said_to_be_lost_if_their_end_cannot_be_recorded(
+    make, monkeypatch
+):
+    """A relay may tell of the end in the request with its last reports."""
+    parties = make(batch=2)
+    parties.fill(2)
+    relayed = [base64.b64encode(each).decode() for each in inner_reports(parties.relay_store)]
+    body = {"digest": parties.survey.digest, "relayed": relayed, "finished": True}
+
+    def fail(*_):
+        raise StoreUnavailable("the database does not answer (LockNotAvailable)", is_undone=True)
+
+    monkeypatch.setattr(collecting, "finish_relayed", fail)
+    answer = parties.collector.test_client().post(
+        parties.path, json=body, headers={"Authorization": f"Bearer {parties.token}"}
+    )
+    assert (answer.status_code, parties.counted()) == (503, 2)
+    assert "may have been counted" in answer.get_json()["detail"]
+
+
 def test_in_batches_each_has_enough_and_what_is_left_at_the_end_is_withheld(
     make, requests_to_collector
 ):

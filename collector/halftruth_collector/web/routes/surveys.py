@@ -21,6 +21,7 @@ from ...errors import (
     MalformedRequest,
     QuotaReached,
     StaleDigest,
+    StoreUnavailable,
     SurveyClosed,
     TooManyReports,
     Unauthorized,
@@ -119,7 +120,12 @@ def add_reports(survey_id: str) -> Receipt:
         visit.accepted = receipt.accepted
     if batch.finished and bearer is not None:
         remember_bearer(bearer)
-        operations.finish_relayed(this.store, survey_id)
+        try:
+            operations.finish_relayed(this.store, survey_id)
+        except StoreUnavailable as error:
+            # The reports were counted before.
+            error.is_undone = False
+            raise
     return receipt
 
 
