@@ -1,6 +1,7 @@
 """Background task of a relay: release full batches, and pass them on in random order."""
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -66,12 +67,15 @@ class Passing:
         #: Times of the next request for the status, and of the next retry, by survey.
         self._ask_at: dict[str, float] = {}
         self._retry_at: dict[str, float] = {}
-        #: Last logged message about each survey, to log it only once.
+        #: Last logged message about each survey, the database ("") and compaction ("*"), to log it
+        #: only once.
         self._logged: dict[str, str] = {}
         #: Surveys whose collector was told that there are no further reports.
         self._finished: set[str] = set()
         #: State of each survey at the last compaction: closed or not, and number of passed reports.
         self._compacted: dict[str, tuple[bool, int]] = {}
+        #: Time of the next compaction after one that failed.
+        self._compact_at = -math.inf
 
     def run(self) -> None:
         """Check all surveys periodically, until the relay stops."""
@@ -84,6 +88,8 @@ class Passing:
             except Exception as error:
                 # Log only the type, since the message can contain values.
                 self._log_once("", logging.ERROR, f"unforeseen {type(error).__name__}")
+            else:
+                self._logged.pop("", None)
 
     def look(self) -> None:
         """Close surveys that have ended, release full batches, and pass on released reports."""
@@ -99,8 +105,24 @@ class Passing:
             # Compact the files, which may show the order of arrival or reports that were passed on.
             changes = (survey.status != "open", self._store.get(survey.id).passed)
             if self._compacted.get(survey.id) != changes:
-                self._store.database.compact()
-                self._compacted[survey.id] = changes
+                self._compact(survey.id, changes)
+
+    def _compact(self, id: str, changes: tuple[bool, int]) -> None:
+        """Compact the files after changes of a survey; if that is not possible now, retry later.
+
+        While a compaction waits for others that read or write, reports wait for it, and meanwhile
+        the other surveys are passed on.
+        """
+        if self._clock() < self._compact_at:
+            return
+        try:
+            self._store.database.compact()
+        except StoreUnavailable as error:
+            self._compact_at = self._clock() + _RETRY
+            self._log_once("*", logging.WARNING, f"files are not compacted yet: {error}")
+        else:
+            self._compacted[id] = changes
+            self._logged.pop("*", None)
 
     def _ended_because(self, survey: RegisteredSurvey) -> Reason | None:
         """Return the reason why a survey has ended; None if it has not."""

@@ -2,6 +2,7 @@
 
 import base64
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
@@ -195,6 +196,65 @@ def test_a_batch_that_was_begun_is_passed_on_to_its_end_and_nothing_joins_it(
     parties.passing().look()
     assert [len(sent) for sent in requests_to_collector] == [2, 2, 1]
     assert (parties.held(), parties.counted()) == (len(late), 5)
+
+
+@pytest.fixture
+def two_surveys(make):
+    """Another survey, the first by its id, is at the same relay."""
+    parties = make(batch=2)
+    other = replace(parties.survey, id="another")
+    collecting.publish_survey(parties.store, other)
+    token = collecting.create_token(parties.store, "relay", "another")
+    also = replace(parties, survey=other, token=token)
+    also.register()
+    return parties, also
+
+
+def test_who_reads_for_long_holds_up_a_compaction_and_no_reports(two_surveys, monkeypatch):
+    compactions = []
+
+    def fail():
+        compactions.append(True)
+        raise StoreUnavailable("the database does not answer (LockNotAvailable)")
+
+    for parties in two_surveys:
+        parties.fill(3)
+        relaying.close(parties.relay_store, parties.survey.id)
+    now = [0.0]
+    passing = parties.passing(clock=lambda: now[0])
+    compact = parties.relay_store.database.compact
+    monkeypatch.setattr(parties.relay_store.database, "compact", fail)
+    passing.look()
+    assert [parties.counted() for parties in two_surveys] == [3, 3]
+    # It is not tried again at once, since reports wait meanwhile.
+    passing.look()
+    assert len(compactions) == 1
+    monkeypatch.setattr(
+        parties.relay_store.database, "compact", lambda: compactions.append(compact())
+    )
+    now[0] += 15
+    passing.look()
+    passing.look()
+    assert compactions == [True, None, None]
+
+
+def test_each_outage_of_the_database_is_logged_once(make, monkeypatch, caplog):
+    parties = make()
+    passing = parties.passing()
+    fails = iter([True, True, False, True, True])
+
+    def look():
+        try:
+            if next(fails):
+                raise StoreUnavailable("gone")
+        except StopIteration:
+            passing._stopping.set()
+
+    monkeypatch.setattr(module, "_PAUSE", 0)
+    monkeypatch.setattr(passing, "look", look)
+    passing.run()
+    said = [r.getMessage() for r in caplog.records if "unavailable" in r.getMessage()]
+    assert said == ["unavailable: gone"] * 2
 
 
 def test_a_collector_that_is_away_or_refuses_loses_nothing(make, caplog):
