@@ -24,7 +24,13 @@ from .collector_store import Store
 from .errors import SignatureRefused, SurveyClosed, SurveyExists, UnknownToken
 from .store import files
 from .store.audit import BACKUP
-from .store.database import advisory_lock, check_version, insert, read_version
+from .store.database import (
+    advisory_lock,
+    check_version,
+    insert,
+    lock_compacted,
+    read_version,
+)
 from .store.files import Imported
 from .store.invitations import hash_invitation
 from .store.reports import add_invitations, delete_invitations
@@ -285,6 +291,7 @@ def delete_survey(store: Store, id: str, *, confirm: str | None = None) -> Delet
         stored = find(connection, id, lock=True)
         if confirm not in (None, id):
             raise ParameterError(f"confirm: expected {id}; nothing was deleted", field="confirm")
+        lock_compacted(connection)
         done = delete_survey_rows(connection, stored)
         detail = f"{stored.digest}; {done.in_words}"
         store.audit.record(connection, "survey delete", id, detail)
@@ -306,6 +313,7 @@ def purge(store: Store, days: int) -> list[Deleted]:
     check_days(days)
     done = []
     with store.database.writing() as connection:
+        lock_compacted(connection)
         ended = find_ended(connection, datetime.now(UTC), days)
         for stored, state in ended:
             _move(connection, stored, "purge", state)

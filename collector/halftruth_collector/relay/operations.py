@@ -19,7 +19,7 @@ from halftruth_shared.protocol.reports import Receipt, RelayedBatch
 from sqlalchemy import Connection, delete, update
 
 from ..operations import check_days
-from ..store.database import insert
+from ..store.database import insert, lock_compacted
 from ..store.tables import relay_ids, relay_reports, relay_surveys
 from .store import RegisteredSurvey, RelayStore, count_held, find
 
@@ -222,6 +222,7 @@ def purge(store: RelayStore, days: int) -> list[tuple[str, int, int]]:
             is_over = survey.status in ("released", "withheld")
             if not is_over or survey.closed_at is None or survey.closed_at > limit:
                 continue
+            lock_compacted(connection)
             if count_held(connection, survey, due=True):
                 continue
             ids, reports = (

@@ -17,7 +17,7 @@ from halftruth_collector.relay.passing import shuffled
 from halftruth_collector.store.tables import relay_surveys
 from relays import Device, inner_reports
 from scipy.stats import chi2
-from sqlalchemy import update
+from sqlalchemy import event, update
 
 pytestmark = on_both
 
@@ -93,6 +93,22 @@ def test_with_fewer_than_a_batch_none_is_passed_on_and_both_operators_are_told(
     # They go with the ids.
     assert relaying.purge(parties.relay_store, 0) == [("health", 9, 9)]
     assert inner_reports(parties.relay_store) == []
+
+
+def test_a_purge_locks_its_tables_in_the_order_of_a_compaction(make):
+    """Otherwise PostgreSQL would end one of them if they wait for each other in a circle."""
+    parties = make(batch=2)
+    parties.fill(3)
+    parties.close()
+    said: list[str] = []
+    engine = parties.relay_store.database.engine
+    event.listen(engine, "before_cursor_execute", lambda _c, _cursor, text, *_: said.append(text))
+    assert relaying.purge(parties.relay_store, 0) == [("health", 3, 0)]
+    if parties.relay_store.database.is_sqlite:
+        # It has one writer.
+        return
+    locked = next(n for n, text in enumerate(said) if "IN ROW EXCLUSIVE MODE" in text)
+    assert not any("relay_ids" in text or "relay_reports" in text for text in said[:locked])
 
 
 @pytest.mark.parametrize("why", ["operator", "deadline", "collector"])

@@ -5,8 +5,9 @@ import sqlite3
 import threading
 from collections import Counter
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime
+from functools import partial
 
 import pytest
 from halftruth_collector import operations
@@ -38,6 +39,21 @@ def several(database):
     """Open some stores on the database, as several collectors do."""
     with ExitStack() as opened:
         yield lambda number: [opened.enter_context(Store(database)) for _ in range(number)]
+
+
+@contextmanager
+def compaction_begins(store, another, at, threads, rows):
+    """Let another store compact once this one is at a statement, as far as it gets."""
+    compacting: list[Future[None]] = []
+    waiting = "SELECT 1 FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND NOT granted"
+
+    def meet(text: str) -> None:
+        if at in text and not compacting:
+            compacting.append(threads.submit(another.database.compact))
+            wait_until(lambda: rows(waiting))
+
+    with statements(store.database.engine, meet):
+        yield compacting
 
 
 def test_two_transactions_count_the_same_cell_without_waiting(
@@ -158,21 +174,39 @@ def test_reports_and_a_compaction_never_wait_for_each_other_in_a_circle(
         check("health", survey.digest, survey.report_space, [report(1, 1, 1)]),
         check("second", second.digest, second.report_space, [given]),
     ]
-    compacting: list[Future[None]] = []
-    waiting = "SELECT 1 FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND NOT granted"
-
-    def meet(text: str) -> None:
-        if at in text and not compacting:
-            compacting.append(threads.submit(another.database.compact))
-            wait_until(lambda: rows(waiting))
-
-    with Store(database) as another, ThreadPoolExecutor() as threads:
-        with statements(store.database.engine, meet):
-            outcomes = store.reports._commit(batches)
+    with (
+        Store(database) as another,
+        ThreadPoolExecutor() as threads,
+        compaction_begins(store, another, at, threads, rows) as compacting,
+    ):
+        outcomes = store.reports._commit(batches)
         compacting[0].result(PATIENCE)
     accepted = [each.accepted for each in outcomes if isinstance(each, Receipt)]
     assert accepted == ([1, 1] if first.max_reports else [1])
     assert [each.total() for each in true_counts().values()] == [1] * len(accepted)
+
+
+@pytest.mark.parametrize(
+    ("act", "at"),
+    [
+        (partial(operations.purge, days=0), "DELETE FROM report_ids"),
+        (partial(operations.delete_survey, id="health"), "DELETE FROM invitations"),
+    ],
+    ids=["purge", "delete"],
+)
+def test_what_deletes_rows_and_a_compaction_never_wait_for_each_other_in_a_circle(
+    database, store, published, act, at, rows
+):
+    store.reports.add("health", published.digest, [report(1, 1, 1)])
+    operations.close_survey(store, "health")
+    with (
+        Store(database) as another,
+        ThreadPoolExecutor() as threads,
+        compaction_begins(store, another, at, threads, rows) as compacting,
+    ):
+        act(store)
+        compacting[0].result(PATIENCE)
+    assert rows("SELECT * FROM report_ids") == []
 
 
 def test_no_signature_slips_in_while_its_key_is_revoked(database, store, survey, published):
