@@ -408,6 +408,13 @@ def test_many_rows_names_and_curves_are_cut_and_the_picture_says_so():
         assert f"{name} {most}" not in drawn
 
 
+def test_a_counted_axis_has_ticks_at_whole_numbers_alone():
+    for waves in [(1,), (1, 2), (1, 2, 3)]:
+        curve = Curve("yes", waves, (0.2,) * len(waves))
+        [axes] = draw(CurveChart("t", (), Axis("wave", counted=True), Axis("y"), (curve,))).axes
+        assert axes.get_xticks() == pytest.approx(waves)
+
+
 @pytest.mark.parametrize(
     "chart",
     [

@@ -396,7 +396,8 @@ def _limits(
 
 def _set_axis(axes: Axes, name: str, axis: Axis, limits: tuple[float, float]) -> None:
     """Set scale, limits and ticks of the axis `name` ("x" or "y")."""
-    locator: Any = MaxNLocator(4, steps=[1, 2, 2.5, 5, 10], integer=axis.counted)
+    # Of a single wave, one tick.
+    locator: Any = MaxNLocator(4, steps=[1, 2, 2.5, 5, 10], integer=axis.counted, min_n_ticks=1)
     if axis.scale == "log" and (ratio := limits[1] / limits[0]) > 10:
         # A short logarithmic axis has hardly any powers of ten.
         locator = LogLocator(subs=(1, 2, 5) if ratio < 100 else (1,), numticks=5)
