@@ -343,7 +343,9 @@ def _engine(url: URL) -> Engine:
     else:
         # Parameters in the URL override these defaults.
         arguments = {k: v for k, v in _POSTGRESQL.items() if k not in url.query}
-        options = options | {"pool_pre_ping": True}
+        # Whatever the default of the server: a statement must see what was committed while the
+        # transaction waited for a lock.
+        options = options | {"pool_pre_ping": True, "isolation_level": "READ COMMITTED"}
     engine = create_engine(url, connect_args=arguments, hide_parameters=True, **options)
     _engines.add(engine)
     if url.get_backend_name() == "sqlite":

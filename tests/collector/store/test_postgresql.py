@@ -8,11 +8,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime
 from functools import partial
+from urllib.parse import quote
 
 import pytest
 from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
-from halftruth_collector.errors import InvitationRefused
+from halftruth_collector.errors import InvitationRefused, QuotaReached
 from halftruth_collector.intake.checking import check
 from halftruth_collector.store import sqlite_files
 from halftruth_collector.store.reports import SHARDS
@@ -269,6 +270,30 @@ def test_times_survive_whatever_the_zone_of_the_server(postgresql, database, sur
     assert datetime.fromisoformat(written).replace(tzinfo=UTC).timestamp() == pytest.approx(
         float(there), abs=0.001
     )
+
+
+def test_a_quota_holds_whatever_the_isolation_that_the_server_gives_by_default(
+    database, store, survey, rows, counted
+):
+    """A snapshot from before the wait for another transaction does not have its reports."""
+    operations.publish_survey(store, survey, Terms(max_reports=1))
+    made = check("health", survey.digest, survey.report_space, [report(1, 1, 1)])
+    given = "-c default_transaction_isolation=repeatable\\ read"
+    waiting = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    with (
+        Store(f"{database}?options={quote(given)}") as other,
+        ThreadPoolExecutor() as threads,
+        commits_held(store.database.engine) as (held, free),
+    ):
+        first = threads.submit(store.reports.count, made)
+        assert held.wait(PATIENCE)
+        second = threads.submit(other.reports.add, "health", survey.digest, [report(2, 1, 1)])
+        wait_until(lambda: rows(waiting))
+        free.set()
+        assert first.result(PATIENCE).accepted == 1
+        with pytest.raises(QuotaReached):
+            second.result(PATIENCE)
+    assert counted() == 1
 
 
 def test_a_survey_is_closed_after_what_is_being_counted(database, store, published, true_counts):
