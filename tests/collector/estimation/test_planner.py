@@ -16,6 +16,7 @@ import pytest
 from halftruth_client import Analyst
 from halftruth_collector import operations
 from halftruth_collector.demo.census import census_survey
+from halftruth_collector.estimation.planning.margins import Expectation
 from halftruth_collector.estimation.planning.planner import plan
 from halftruth_collector.estimation.planning.sets import (
     of_itemsets,
@@ -578,6 +579,18 @@ def test_advice_names_lengths_public_questions_merged_answers_and_too_many_quest
     ).median
     assert 100 * fewer == pytest.approx(float(then), rel=0.05)
     assert float(then) <= 10
+
+
+def test_cells_that_conditions_make_impossible_count_in_no_margin():
+    smoker = Attribute("smoker", ("no", "yes"))
+    daily = Attribute("daily", ("1 to 20", "more"), ask_if={"smoker": ["yes"]})
+    schema = Schema((smoker, daily))
+    margins = [
+        Expectation(RandomizedResponse.for_amplification(schema, gamma).bind(schema), 5_000)
+        for gamma in (10, Fraction("9.99999999020194"))
+    ]
+    exact, rounded = (each.share_within("smoker", "daily") for each in margins)
+    assert rounded == pytest.approx(exact, rel=1e-6)
 
 
 def test_nothing_is_too_many_where_the_margin_wanted_is_reached():

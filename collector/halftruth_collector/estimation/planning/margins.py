@@ -46,6 +46,9 @@ _STEPS, _NEAR = 50, 1e-5
 #: Number of reports for the expected information; that of one report is in proportion.
 _MANY = 10**12
 
+#: Cells that conditions make impossible have a share of 0 but for rounding.
+_ROUNDING = 1e-12
+
 #: Returns counts or shares of people by some attributes, an axis for each.
 People = Callable[[Sequence[str]], Array]
 
@@ -354,8 +357,8 @@ def _deviation(shares: Array, values: Array) -> float:
 
 
 def _median(margins: Array, shares: Array) -> float:
-    """Return the median over the cells with a positive share; infinite if undefined."""
-    present = margins[shares > 0]
+    """Return the median over the cells that are possible; infinite if undefined."""
+    present = margins[shares > _ROUNDING]
     return _finite(float(np.median(np.where(np.isnan(present), np.inf, present))))
 
 
