@@ -1,7 +1,7 @@
 """Group commit by itself: who shares a transaction with whom, and what becomes of each."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
@@ -141,6 +141,52 @@ def test_nobody_returns_before_its_own_commit_is_over(recorder):
     recorder.let[1].set()
     assert outcomes(*later, last) == ["committed a", "committed b", "committed c"]
     assert recorder.groups[2:] == [["c"]]
+
+
+class Clock:
+    """Time that passes only while the thread of commits sleeps. Items arrive after some sleeps."""
+
+    def __init__(self, send: Callable[[object], Future[object]], arrivals: Sequence[int]) -> None:
+        self.sleeps = 0
+        self.sent: list[Future[object]] = []
+        self._send, self._arrivals = send, arrivals
+
+    def sleep(self, seconds: float) -> None:
+        assert seconds == batching._GATHER_SECONDS / 4
+        self.sleeps += 1
+        if self.sleeps in self._arrivals:
+            self.sent.append(self._send(f"late {self.sleeps}"))
+
+    def monotonic(self) -> float:
+        return self.sleeps * batching._GATHER_SECONDS / 4
+
+
+@pytest.mark.parametrize(
+    ("before", "arrivals", "sleeps", "late"),
+    [
+        pytest.param(1, [2], 0, [], id="nobody is waited for after a single item"),
+        pytest.param(2, [2], 2, [2], id="until as many came as before"),
+        pytest.param(3, [2], 6, [2], id="until nobody comes for a while"),
+        pytest.param(20, range(3, 40, 3), 20, [3, 6, 9, 12, 15, 18], id="not for ever"),
+    ],
+)
+def test_a_group_waits_for_as_many_as_the_last_one_had(
+    recorder, monkeypatch, before, arrivals, sleeps, late
+):
+    crowd = Crowd(recorder)
+    crowd.threads = ThreadPoolExecutor(64)
+    clock = Clock(crowd.send, arrivals)
+    monkeypatch.setattr(batching, "time", clock)
+    recorder.hold(1)
+    sent = [crowd.lead(), *(crowd.send(f"before {n}") for n in range(before))]
+    recorder.let[0].set()
+    assert recorder.started[1].wait(PATIENCE)
+    sent.append(crowd.send("next"))
+    recorder.let[1].set()
+    assert all(str(each).startswith("committed") for each in outcomes(*sent, *clock.sent))
+    assert clock.sleeps == sleeps
+    assert [len(group) for group in recorder.groups[:2]] == [1, before]
+    assert recorder.groups[2] == ["next", *(f"late {n}" for n in late)]
 
 
 def test_how_many_wait_is_told(recorder):
