@@ -1,10 +1,14 @@
 """What a failed request says about its reports is true, and nothing fails once they are counted."""
 
 import threading
+import time
 from collections import deque
+from types import SimpleNamespace
 
 import pytest
 from databases import on_both
+from halftruth_collector.errors import StoreUnavailable
+from halftruth_collector.intake import counting
 
 pytestmark = on_both
 
@@ -124,3 +128,31 @@ def test_other_requests_say_nothing_of_reports(collector, http, monkeypatch):
     monkeypatch.setattr(collector.store.surveys, "get", fail)
     response = http.get("/v1/surveys/health")
     assert (response.status_code, response.get_json()["detail"]) == (500, "the server failed")
+
+
+def test_refusals_are_written_once_a_minute_and_kept_while_the_database_is_away(
+    collector, http, batch, rows, monkeypatch
+):
+    reports, written = collector.store.reports, "SELECT sum(count) FROM daily_outcomes"
+    write = reports._write_refused
+    clock = SimpleNamespace(monotonic=lambda: clock.now, perf_counter=time.perf_counter, now=1000.0)
+    monkeypatch.setattr(counting, "time", clock)
+
+    def refuse():
+        assert http.post(URL, json=batch([0, 9])).status_code == 422
+        return rows(written)[0][0]
+
+    assert http.get("/v1/surveys/health").status_code == 200
+    assert [refuse(), refuse(), refuse()] == [1, 1, 1]
+    clock.now += 59.9
+    assert refuse() == 1
+    clock.now += 0.2
+    monkeypatch.setattr(reports, "_write_refused", away)
+    assert refuse() == 1
+    monkeypatch.setattr(reports, "_write_refused", write)
+    clock.now += 60.1
+    assert refuse() == 6
+
+
+def away(_):
+    raise StoreUnavailable("the database does not answer")
