@@ -108,6 +108,7 @@ class RequestBuffer:
         self._room = _ROOM
         #: Connections that wait for another request.
         self._idle: WeakSet[socket.socket] = WeakSet()
+        self._is_stopping = False
 
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
@@ -160,12 +161,10 @@ class RequestBuffer:
             )
 
     def stop(self) -> None:
-        """Close connections that wait for another request."""
+        """Close connections that wait for another request, now or later."""
+        self._is_stopping = True
         for sock in list(self._idle):
-            # Shut down a duplicate of the socket, so that the greenlet of the connection sees the
-            # end of the stream; closing the socket itself would raise an error there.
-            with suppress(OSError), socket.socket(fileno=os.dup(sock.fileno())) as other:
-                other.shutdown(socket.SHUT_RD)
+            _end(sock)
 
     @contextmanager
     def _body(self, environ: "WSGIEnvironment") -> Any:
@@ -204,9 +203,21 @@ class RequestBuffer:
         """Return a connection to gunicorn."""
         sock.settimeout(None)
         self._idle.add(sock)
+        if self._is_stopping:
+            _end(sock)
 
     def _too_large(self) -> HTTPException:
         return RequestEntityTooLarge(f"body: expected at most {self._most} bytes")
+
+
+def _end(sock: socket.socket) -> None:
+    """End the stream of requests of a connection.
+
+    A duplicate of the socket is shut down, so that the greenlet of the connection sees the end of
+    the stream; closing the socket itself would raise an error there.
+    """
+    with suppress(OSError), socket.socket(fileno=os.dup(sock.fileno())) as other:
+        other.shutdown(socket.SHUT_RD)
 
 
 def _linger(sock: socket.socket, environ: "WSGIEnvironment") -> None:

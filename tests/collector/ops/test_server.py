@@ -61,6 +61,9 @@ def test_a_server_that_is_told_to_stop_finishes_what_it_has_begun(
             assert collector.process.poll() is None
             writer.execute("ROLLBACK")
             assert answers(open_connection, 1) == [202]
+            # Nor for more of those that are answered; without a stop, that would be 20 seconds.
+            open_connection.settimeout(10)
+            assert rest(open_connection) == b""
         assert collector.process.wait(PATIENCE) == 0
         assert not folder.exists()
     assert " error " not in collector.said()
