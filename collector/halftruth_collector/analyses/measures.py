@@ -1,6 +1,6 @@
 """Association measures of two questions, and the map of all pairs."""
 
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,9 @@ def compute(counted: AnalysisContext, query: MeasuresQuery) -> Result[MeasuresQu
         if rare:
             groups = [{name: group} for name in rare for group in rare[name]]
             caveats.insert(0, note("merged", groups=groups))
+        linked = [pair for pair in combinations(names, 2) if estimator.by_design(*pair)]
+        if linked:
+            caveats.append(note("by design", pairs=linked))
         return counted.result(query, _keys([*permutations(names, 2)]), pairs, caveats=caveats)
     if names is None:
         raise ParameterError(
@@ -62,6 +65,9 @@ def decide(result: Result[MeasuresQuery]) -> tuple[list[Test], list[Claim]]:
     first: dict[frozenset[Any], int] = {}
     for place, pair in enumerate(zip(*(key.values for key in result.keys), strict=True)):
         first.setdefault(frozenset(pair), place)
+    for caveat in result.caveats:
+        for pair in caveat.values["pairs"] if caveat.code == "by design" else ():
+            del first[frozenset(pair)]
     places = [*first.values()]
     rate = 1 - result.query.confidence
     return decide_rows(result, "associated", places, name="Wald", rate=rate, candidates=len(places))

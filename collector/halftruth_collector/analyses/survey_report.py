@@ -98,7 +98,10 @@ def _doubtful(result: Result[OverviewQuery]) -> list[Caveat]:
 
 
 def _associations(counted: AnalysisContext, impossible: Collection[str]) -> tuple[Claim, Grid]:
-    """Test all pairs of questions, except those whose reports contradict the mechanism."""
+    """Test all pairs of questions that are not associated by design.
+
+    Questions whose reports contradict the mechanism are left out.
+    """
     header = [
         "answers together",
         "share",
@@ -107,7 +110,8 @@ def _associations(counted: AnalysisContext, impossible: Collection[str]) -> tupl
         "apart, in standard errors",
     ]
     estimator = counted.estimator
-    names = [*combinations([n for n in estimator.schema.names if n not in impossible], 2)]
+    possible = [name for name in estimator.schema.names if name not in impossible]
+    names = [pair for pair in combinations(possible, 2) if not estimator.by_design(*pair)]
     test = estimator.associated(names)
     if not test.tested.any():
         return Claim(kind="untested", count=len(names)), Grid(header, [])

@@ -323,7 +323,8 @@ class Estimator(Tables):
         """Estimate Goodman and Kruskal's τ for every ordered pair of attributes, of all by default.
 
         Rows are in the order of ``itertools.permutations(attributes, 2)``. The answers in `rare`
-        are merged for τ. The p-values are those of :meth:`associated`, which uses all answers.
+        are merged for τ. The p-values are those of :meth:`associated`, which uses all answers;
+        pairs that depend on each other by design are not tested.
         """
         names = self.schema.names if attributes is None else attributes
         self.schema.positions(names)
@@ -339,14 +340,21 @@ class Estimator(Tables):
         merging = Merging(self.schema, self.rare(names))
         merged = {pair: merging.table(table) for pair, table in tables.items()}
         associations = estimate_associations(merged, names, confidence)
-        test = JointTest([Departures(table) for table in tables.values()])
-        place = {frozenset(pair): k for k, pair in enumerate(tables)}
-        tests = [place[frozenset(pair)] for pair in permutations(names, 2)]
+        free = [pair for pair in tables if not self.by_design(*pair)]
+        test = JointTest([Departures(tables[pair]) for pair in free])
+        place = {frozenset(pair): k for k, pair in enumerate(free)}
+        # The last place is that of the pairs without a test.
+        tests = [place.get(frozenset(pair), -1) for pair in permutations(names, 2)]
         return replace(
             associations,
-            p_value=test.p_values[tests],
-            adjusted_p_value=test.adjusted[tests],
+            p_value=np.append(test.p_values, np.nan)[tests],
+            adjusted_p_value=np.append(test.adjusted, np.nan)[tests],
         )
+
+    def by_design(self, one: str, other: str) -> bool:
+        """Return whether one of two questions is asked after certain answers to the other."""
+        dependents = self.schema.dependents
+        return other in dependents(one) or one in dependents(other)
 
     def rare(self, attributes: Sequence[str]) -> dict[str, list[list[str]]]:
         """Return the groups of rare answers to merge, by attribute: see `rare_merged`."""

@@ -481,6 +481,10 @@ WORDS: Mapping[str, Words] = {
         " column question falls if the answer to the row question is known. A pair that is not"
         " significant may still be associated; the reports cannot show it."
     ),
+    "by design": lambda pairs: (
+        f"Not tested: {few([' and '.join(map(quoted, pair)) for pair in pairs])}. One is asked"
+        " after certain answers to the other, so that they depend on each other by design."
+    ),
     "presence": lambda answers: f"Presence means {quoted_items(answers)}.",
     "near zero": lambda: "The support of the rule is not significantly above zero.",
     "sides": lambda: "For measures, a side of a rule is present if all of its items hold.",

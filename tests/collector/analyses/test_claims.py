@@ -1,13 +1,19 @@
 """Headlines state the claims of a result, and nothing else."""
 
 import json
+from datetime import UTC, datetime
 
 import msgspec
+import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.analyses import ANALYSES, AnalysisContext
 from halftruth_collector.analyses.labels import labelled
+from halftruth_collector.analyses.survey_report import survey_report
+from halftruth_collector.estimation import Counts
+from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
 from halftruth_shared.analyses import result_of
 from halftruth_shared.analyses.comparison import ComparisonQuery
+from halftruth_shared.analyses.measures import MeasuresQuery
 from halftruth_shared.protocol.base import decode, encode
 
 NOTHING = "No finding is stated for these estimates."
@@ -81,3 +87,34 @@ def test_a_claim_of_one_among_many_rests_on_a_test_of_all(study):
     assert (effect.quantity, effect["group"], effect["against"]) == ("difference", "young", "old")
     assert effect.p_value == min(p_values)
     assert (claim.direction == "more") == (effect.value > 0)
+
+
+def test_questions_that_depend_on_each_other_by_design_are_not_claimed_to_be_associated():
+    """Two questions of a chain of conditions, and a third one that has to do with neither."""
+    schema = Schema(
+        (
+            Attribute("smoker", ("no", "yes")),
+            Attribute("daily", ("few", "many"), ask_if={"smoker": ["yes"]}),
+            Attribute("brand", ("a", "b"), ask_if={"daily": ["many"]}),
+            Attribute("coin", ("heads", "tails")),
+        )
+    )
+    survey = Survey(
+        "chain", "Chain", schema, RandomizedResponse(dict.fromkeys(schema.names, "0.9"))
+    )
+    records = [[0, 2, 2], [1, 0, 2], [1, 1, 0], [1, 1, 1]]
+    true = np.repeat([[*each, coin] for each in records for coin in (0, 1)], 500, axis=0)
+    counts = Counts.from_reports(
+        survey, survey.perturbation.reports(true, np.random.default_rng(2))
+    )
+    context = AnalysisContext(survey, counts, datetime.now(UTC), min_reports=0)
+    result = ANALYSES["measures"].compute(context, MeasuresQuery())
+    linked = [("smoker", "daily"), ("smoker", "brand"), ("daily", "brand")]
+    for row in result.rows:
+        by_design = {row["row"], row["column"]} <= {"smoker", "daily", "brand"}
+        assert (row.p_value is None) == (row.adjusted_p_value is None) == by_design
+    [claim] = result.claims
+    assert (claim.kind, claim.count, result.tests[0].hypotheses) == ("none found", 3, 3)
+    [said] = [each for each in result.caveats if each.code == "by design"]
+    assert [tuple(pair) for pair in said.values["pairs"]] == linked
+    assert survey_report(context).claim.count == 3
