@@ -11,7 +11,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 export PYTHONDONTWRITEBYTECODE :=
 PROJECTS := pyproject.toml $(addsuffix /pyproject.toml,shared client collector docs/studies)
 
-.PHONY: install demo test nightly check docs pictures bench soak studies serve dist wheels npm clean
+.PHONY: install demo test nightly check docs pictures bench soak studies serve dist wheels npm clean \
+  check-types check-manual check-style check-scripts
 
 install: .venv/.installed
 
@@ -34,13 +35,23 @@ test: .venv/.developed client/node_modules/.installed
 nightly: .venv/.developed client/node_modules/.installed
 	$(BIN)/python -m pytest -n 4 --dist worksteal -m nightly
 
-check: .venv/.developed client/node_modules/.installed
+# With make -j 2 check, two at a time.
+CHECKS := check-types check-manual check-style check-scripts
+check: $(CHECKS)
+
+check-types: .venv/.developed
+	$(BIN)/mypy
+
+check-manual: .venv/.developed
+	$(BIN)/sphinx-build $(STRICT) -b dummy docs docs/_build/check
+	git ls-files '*.md' | xargs $(BIN)/codespell
+
+check-style: .venv/.developed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	git ls-files '*.md' | xargs $(BIN)/codespell
-	$(BIN)/sphinx-build $(STRICT) -b dummy docs docs/_build/check
+
+check-scripts: client/node_modules/.installed
 	if [ -x client/node_modules/.bin/tsc ]; then cd client && node_modules/.bin/tsc -p jsconfig.json; fi
 
 # The manual as a site, in docs/_build/html; a link to nowhere fails it.
