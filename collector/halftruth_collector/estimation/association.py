@@ -14,7 +14,7 @@ from itertools import permutations
 
 import numpy as np
 from halftruth_shared import Attribute, ParameterError, Schema
-from halftruth_shared.results import Estimates, Quantity
+from halftruth_shared.results import Estimates, Quantity, Texts
 from numpy.typing import NDArray
 
 from .answers import answered, answers_of, presence
@@ -25,6 +25,9 @@ from .measures import (
     MEASURE_NAMES,
     OF_MANY,
     ORDERED_NAMES,
+    REASONS,
+    UNCLEAR,
+    UNCLEAR_CELL,
     Cells,
     Measure,
     check_measures,
@@ -43,10 +46,6 @@ _CANCELLED = 1e-12
 
 #: Standard errors above 0 from which a logarithm is nearly linear.
 _CLEAR_OF_LOGARITHMS = 3.0
-
-#: Reasons why an interval or a value is undefined.
-_UNCLEAR = "a share that it rests on is not significantly above zero"
-_UNCLEAR_CELL = "a cell is less than three standard errors above zero, too few for its logarithm"
 
 #: Largest number of covariances of the tables of one batch.
 _AT_ONCE = 2**18
@@ -118,14 +117,14 @@ class MeasureColumn:
     ----------
     value, standard_error : ndarray, shape (R,)
         NaN if undefined. The standard error of a ratio is that of its logarithm.
-    reason : ndarray of str, shape (R,)
-        Why the value is undefined; empty if it is defined.
+    reason : ndarray of int, shape (R,)
+        Why the value is undefined, as a position in `REASONS`; −1 if it is defined.
     """
 
     name: str
     value: Array
     standard_error: Array
-    reason: NDArray[np.str_]
+    reason: NDArray[np.int64]
     estimate: FirstOrSecond
     measure: Measure
     quantity: Quantity
@@ -147,13 +146,17 @@ class MeasureColumn:
             error = self.standard_error * self.value
             with np.errstate(over="ignore"):
                 margins = np.exp(normal_quantile(1 - judged_at) * error)
+        known, code = np.unique(self.reason, return_inverse=True)
+        undefined = known >= 0
         return columns(
             replace(self.quantity, name=self.name),
             self.value,
             self.standard_error,
             self.interval(confidence),
             grade=grades(margins, ratio=self.measure.ratio),
-            undefined=self.reason.tolist(),
+            undefined=Texts(
+                code - int(not undefined.all()), [REASONS[place] for place in known[undefined]]
+            ),
         )
 
 
@@ -173,12 +176,12 @@ def evaluate(measure: Measure, tables: Batch, name: str | None = None) -> Measur
         if measure.slopes is None:
             error = np.where(_cancelled(plain, tables), np.nan, error)
     estimable = _rests_on_clear_shares(measure, tables) & np.isfinite(error)
-    reason = np.where(np.isfinite(value), "", tables.cells.reason.reshape(-1))
+    reason = np.where(np.isfinite(value), -1, tables.cells.reason.reshape(-1))
     if measure.slopes is not None:
         # Without bias correction the measure would show an association under independence.
-        unclear = _UNCLEAR_CELL if measure.logarithms else _UNCLEAR
+        unclear = UNCLEAR_CELL if measure.logarithms else UNCLEAR
         reason = np.where(np.isfinite(plain.value.reshape(-1)) & ~estimable, unclear, reason)
-    known = reason == ""
+    known = reason < 0
     return MeasureColumn(
         name or measure.name,
         np.where(known, value, np.nan),

@@ -34,7 +34,7 @@ def columns(
     statistic: ArrayLike | None = None,
     p_value: ArrayLike | None = None,
     adjusted: ArrayLike | None = None,
-    undefined: Sequence[str | None] | str | None = None,
+    undefined: Sequence[str | None] | Texts | str | None = None,
 ) -> Estimates:
     """Return K estimates of a quantity as columns.
 
@@ -53,7 +53,7 @@ def columns(
         of numbers that are known otherwise.
     errors : pair of ndarray, optional
         Perturbation and sampling error.
-    undefined : sequence of str or None, optional
+    undefined : Texts, sequence of str or None, or str, optional
         Why there is no value.
     """
     values = np.ravel(np.asarray(value, float))
@@ -74,8 +74,12 @@ def columns(
     if errors is not None:
         known |= {"perturbation_error": numbers(errors[0]), "sampling_error": numbers(errors[1])}
     if undefined is not None:
-        reasons = [undefined] * count if isinstance(undefined, str) else undefined
-        known["undefined"] = Texts.of([reason or None for reason in reasons])
+        if isinstance(undefined, str):
+            undefined = Texts.constant(undefined or None, count)
+        elif not isinstance(undefined, Texts):
+            undefined = Texts.of([reason or None for reason in undefined])
+        if undefined.levels:
+            known["undefined"] = undefined
     if ends is not None:
         known |= _of_sets(of, ends, grade)
     elif grade is not None:

@@ -24,6 +24,16 @@ Scope = Literal["pair", "itemset", "categories", "ordered"]
 
 Limits = tuple[float, float]
 
+#: Reasons why a measure of a table is undefined: it does not exist, or its bias is unknown.
+REASONS = (
+    "a category has no positive estimated share",
+    "a cell has a negative estimate, outside the simplex",
+    "it divides by a cell whose estimate is 0",
+    "a share that it rests on is not significantly above zero",
+    "a cell is less than three standard errors above zero, too few for its logarithm",
+)
+_NO_CATEGORY, _OUTSIDE, _NO_CELL, UNCLEAR, UNCLEAR_CELL = range(len(REASONS))
+
 #: Of a share, and of what is 0 at independence and never negative.
 _NEVER_NEGATIVE = (0.0, 1.0)
 
@@ -113,19 +123,12 @@ class Cells:
         return 0.5 * (self.total(self.table) ** 2 - self.total(categories**2))
 
     @cached_property
-    def reason(self) -> NDArray[np.str_]:
-        """Why a measure of each table is undefined, if one is."""
+    def reason(self) -> NDArray[np.int64]:
+        """Why a measure of each table is undefined, if one is, as a position in `REASONS`."""
         axes = tuple(self._axes)
         empty = np.any([np.isnan(m.value).any(axis=axes) for m in self.margins], axis=0)
         outside = (self.table.value < 0).any(axis=axes)
-        return np.select(
-            [empty, outside],
-            [
-                "a category has no positive estimated share",
-                "a cell has a negative estimate, outside the simplex",
-            ],
-            "it divides by a cell whose estimate is 0",
-        )
+        return np.where(empty, _NO_CATEGORY, np.where(outside, _OUTSIDE, _NO_CELL))
 
     @cached_property
     def agreement(self) -> Jet:

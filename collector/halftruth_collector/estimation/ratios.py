@@ -207,6 +207,14 @@ class Ratios(Linear):
         with np.errstate(over="ignore"):
             return np.asarray(np.exp(self.jet.value))
 
+    @cached_property
+    def _factors(self) -> list[list[tuple[Array, Array]]]:
+        """Values and errors of the numerators, and of the denominators."""
+        return [
+            [(jet.value, jet.standard_error(self.covariance)) for jet in side]
+            for side in (self.numerators, self.denominators)
+        ]
+
     def on_log_scale(self, quantile: float) -> tuple[Array, Array]:
         """Return normal intervals of the logarithm, back-transformed."""
         with np.errstate(over="ignore"):
@@ -217,8 +225,8 @@ class Ratios(Linear):
         """Return these intervals, unbounded if a factor is not significantly above zero."""
         lower, upper = self.on_log_scale(quantile)
         small, large = (
-            np.all([jet.clear(self.covariance, quantile) for jet in side], axis=0)
-            for side in (self.numerators, self.denominators)
+            np.all([significantly_positive(*factor, quantile) for factor in side], axis=0)
+            for side in self._factors
         )
         known = ~np.isnan(lower)
         return np.where(known & ~small, 0.0, lower), np.where(known & ~large, np.inf, upper)
