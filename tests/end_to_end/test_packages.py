@@ -171,7 +171,7 @@ def test_the_wheels_work_together_without_this_repository(tmp_path):
     assert said.startswith("work: ")
     run(*install, studies, cwd=tmp_path)
     said = run(halftruth, "study", "--help", cwd=tmp_path)
-    assert {"attack", "compare", "limit", "rivals"} <= set(said.split())
+    assert {"compare", "rivals"} <= set(said.split())
 
 
 @pytest.mark.usefixtures("tools")
