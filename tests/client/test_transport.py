@@ -8,6 +8,7 @@ import pytest
 from halftruth_client import Analyst, Client, CollectorUnavailable, HalftruthError, RequestRefused
 from halftruth_client.transport import Transport
 from halftruth_shared import ParameterError
+from halftruth_shared.protocol.reports import Receipt
 from wire import listening
 
 from .conftest import NOWHERE, URL
@@ -32,11 +33,47 @@ def test_a_page_that_is_no_collector_is_named(scripted):
         Client("http://collector.test", max_gamma="19", session=session).survey("health")
 
 
-def test_a_redirect_is_not_followed(scripted):
-    session, adapter = scripted(302, b"")
-    with pytest.raises(RequestRefused):
-        Client("http://collector.test", max_gamma="19", session=session).survey("health")
-    assert len(adapter.asked) == 1
+@pytest.mark.parametrize(
+    "status", ["302 Found", "307 Temporary Redirect", "308 Permanent Redirect"]
+)
+def test_a_redirect_is_not_followed(status):
+    """A report would go to whomever the address names, with the token of an analyst."""
+    asked, report = [], Receipt(accepted=1, duplicates=0)
+
+    def answer(environ, start_response):
+        asked.append(environ["PATH_INFO"])
+        start_response(status, [("Location", "/elsewhere"), ("Content-Length", "0")])
+        return [b""]
+
+    with listening(answer) as url:
+        for ask in (
+            lambda: Client(url, max_gamma="19").survey("health"),
+            lambda: Analyst(url, "token").surveys().surveys,
+            lambda: Transport(url).post("/v1/surveys/health/reports", Receipt, report),
+        ):
+            with pytest.raises(RequestRefused):
+                ask()
+    assert len(asked) == 3
+    assert "/elsewhere" not in asked
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        ("59", ""),
+        ("60", ""),
+        ("61", "; try again in 2 minutes"),
+        ("3600", "; try again in 60 minutes"),
+    ],
+)
+def test_a_pause_that_is_too_long_to_wait_for_is_said_in_minutes(seconds, said):
+    def answer(_, start_response):
+        start_response("503 Service Unavailable", [("Retry-After", seconds)])
+        return [b""]
+
+    with listening(answer) as url, pytest.raises(CollectorUnavailable) as caught:
+        Client(url, max_gamma="19", retries=0).survey("health")
+    assert str(caught.value).partition("Unavailable")[2].endswith(said)
 
 
 def test_an_unreachable_collector_is_one_clear_line(survey, record):
