@@ -59,19 +59,17 @@ class _Alike:
 
     Attributes
     ----------
-    numbers : ndarray of int, shape (S,)
-        Of these views.
+    numbers, positions : ndarray of int, shapes (S,) and (S, k)
+        Of these views, and of the attributes that each is about.
     shape : tuple of int
         Of each view.
-    bits : ndarray of int, shape (M, S)
-        2^axis for the axis of each attribute in each view, 0 where the view is not about it.
     cells : ndarray, shape (S, cells)
         Reports of each that have a symbol of each cell.
     """
 
     numbers: NDArray[np.int64]
+    positions: NDArray[np.int64]
     shape: tuple[int, ...]
-    bits: NDArray[np.int64]
     cells: Array
 
     def sums(
@@ -83,12 +81,14 @@ class _Alike:
         taken; 0 if there is none.
         """
         asking = np.flatnonzero(asked[self.numbers])
-        patterns = sum(self.bits[j] for j in positions)[asking]
+        axes = np.arange(len(self.shape))
+        within = self.positions[asking][..., np.newaxis] == np.array(positions)
+        patterns = within.any(axis=-1) @ 2**axes
         total: Array | float = 0.0
         for pattern in np.flatnonzero(np.bincount(patterns)).tolist():
             chosen = asking[patterns == pattern]
             table = (weights[self.numbers[chosen]] @ self.cells[chosen]).reshape(self.shape)
-            others = tuple(axis for axis in range(len(self.shape)) if not pattern >> axis & 1)
+            others = tuple(axis for axis in axes.tolist() if not pattern >> axis & 1)
             total = total + table.sum(axis=others)[np.newaxis]
         return total
 
@@ -182,10 +182,8 @@ class Decoded:
         first = np.array([self._views[number].first for number in numbers])
         symbols = self._symbols[rows] - first[views]
         counts = _counted(views, symbols, self._counts[rows], (len(numbers), response.symbols))
-        bits = np.zeros((self._columns.asked.shape[1], len(numbers)), dtype=np.int64)
         positions = np.array([self._views[number].positions for number in numbers])
-        bits[positions.T, np.arange(len(numbers))] = 2 ** np.arange(len(shape))[:, None]
-        return _Alike(numbers, shape, bits, np.rint(response.sums_by_cell(counts)))
+        return _Alike(numbers, positions, shape, np.rint(response.sums_by_cell(counts)))
 
     def contributions(self, weights: Mapping[_Key, Array]) -> Iterator[tuple[Array, Array]]:
         """Yield the reports of each view with their contributions, as of `Reconstruction`.
