@@ -1,6 +1,6 @@
 """Association measures of two questions, and the map of all pairs."""
 
-from itertools import combinations, permutations
+from itertools import chain, combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -65,9 +65,10 @@ def decide(result: Result[MeasuresQuery]) -> tuple[list[Test], list[Claim]]:
     first: dict[frozenset[Any], int] = {}
     for place, pair in enumerate(zip(*(key.values for key in result.keys), strict=True)):
         first.setdefault(frozenset(pair), place)
-    for caveat in result.caveats:
-        for pair in caveat.values["pairs"] if caveat.code == "by design" else ():
-            del first[frozenset(pair)]
+    # What is associated by design is no hypothesis.
+    linked = [each.values["pairs"] for each in result.caveats if each.code == "by design"]
+    for pair in chain(*linked):
+        del first[frozenset(pair)]
     places = [*first.values()]
     rate = 1 - result.query.confidence
     return decide_rows(result, "associated", places, name="Wald", rate=rate, candidates=len(places))

@@ -146,17 +146,13 @@ class MeasureColumn:
             error = self.standard_error * self.value
             with np.errstate(over="ignore"):
                 margins = np.exp(normal_quantile(1 - judged_at) * error)
-        known, code = np.unique(self.reason, return_inverse=True)
-        undefined = known >= 0
         return columns(
             replace(self.quantity, name=self.name),
             self.value,
             self.standard_error,
             self.interval(confidence),
             grade=grades(margins, ratio=self.measure.ratio),
-            undefined=Texts(
-                code - int(not undefined.all()), [REASONS[place] for place in known[undefined]]
-            ),
+            undefined=Texts(self.reason, REASONS),
         )
 
 

@@ -78,7 +78,7 @@ def columns(
             undefined = Texts.constant(undefined or None, count)
         elif not isinstance(undefined, Texts):
             undefined = Texts.of([reason or None for reason in undefined])
-        if undefined.levels:
+        if (undefined.codes >= 0).any():
             known["undefined"] = undefined
     if ends is not None:
         known |= _of_sets(of, ends, grade)

@@ -100,14 +100,11 @@ class Expectation:
 
     def table(self, names: Sequence[str]) -> Table:
         """Return the expected table of some attributes."""
-        key = tuple(names)
-        if key not in self._tables:
-            self._tables[key] = self._table(names, self.shares(names))
-        return self._tables[key]
+        return self._table_of(tuple(names))
 
     @cached_property
-    def _tables(self) -> dict[tuple[str, ...], Table]:
-        return {}
+    def _table_of(self) -> Callable[[tuple[str, ...]], Table]:
+        return cache(lambda names: self._table(names, self.shares(names)))
 
     def cells(self, names: Sequence[str]) -> int:
         """Return the number of cells of the table of some attributes."""
@@ -131,7 +128,7 @@ class Expectation:
         if uneven or len(names) > 2:
             return tuple(names)
         parts = dict.fromkeys((tuple(names), *((name,) for name in names)))
-        variances = (self._variance(part) for part in parts)
+        variances = (self._variance_of(part) for part in parts)
         return (
             *(len(attribute.categories) for attribute in attributes),
             *(attribute.missing for attribute in attributes),
@@ -140,7 +137,7 @@ class Expectation:
         )
 
     @cached_property
-    def _variance(self) -> Callable[[tuple[str, ...]], UnitVariance]:
+    def _variance_of(self) -> Callable[[tuple[str, ...]], UnitVariance]:
         return cache(lambda names: self._unbiased.unit_variance(names, self.target))
 
     def _table(self, names: Sequence[str], shares: Array) -> Table:
@@ -299,7 +296,7 @@ class Expectation:
 
     @cached_property
     def _model_of(self) -> Callable[[tuple[str, ...]], LoglinearModel | None]:
-        """The model of some attributes, fitted once: most regressions share that of all."""
+        """Return the model of some attributes; most regressions share that of all."""
 
         def fitted(names: tuple[str, ...]) -> LoglinearModel | None:
             single = None
