@@ -2,6 +2,9 @@
 
 import math
 import re
+import threading
+import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,8 +13,6 @@ from ipaddress import ip_address, ip_network
 from flask import Request, request
 from halftruth_shared import HalftruthError
 from limits import RateLimitItem, parse
-from limits.storage import MemoryStorage
-from limits.strategies import SlidingWindowCounterRateLimiter
 
 from ..errors import StoreUnavailable, TooLarge, TooManyReports
 
@@ -29,10 +30,89 @@ _BYTES_OF_REPORT = 500
 _FORWARDING_HEADERS = frozenset(["forwarded", "via", "x-real-ip", "origin", "sec-fetch-site"])
 
 
+class SlidingWindow:
+    """Number of reports of each address in the last seconds, estimated from two fixed windows.
+
+    The reports of the previous window count in proportion to the part of it that the sliding
+    window still covers. Both fixed windows are replaced as a whole. The storage of the library
+    `limits` starts threads that search all addresses for expired ones, which takes longer than a
+    report if there are many addresses.
+
+    Parameters
+    ----------
+    rate : RateLimitItem
+        Largest number of reports, and the length of a window.
+    """
+
+    def __init__(self, rate: RateLimitItem) -> None:
+        self._most = rate.amount
+        self._seconds = rate.get_expiry()
+        self._lock = threading.Lock()
+        self._window = 0
+        self._before: Counter[str] = Counter()
+        self._now: Counter[str] = Counter()
+
+    def is_full(self, address: str) -> bool:
+        """Return whether an address may send nothing now."""
+        with self._lock:
+            return not self._left(address)
+
+    def take(self, address: str, reports: int) -> bool:
+        """Count reports of an address if it may send all of them now; return whether it may."""
+        with self._lock:
+            if reports > self._left(address):
+                return False
+            self._now[address] += reports
+        return True
+
+    def fill(self, address: str, reports: int) -> None:
+        """Count reports of an address, up to the limit."""
+        with self._lock:
+            self._now[address] += min(reports, self._left(address))
+
+    def give_back(self, address: str, reports: int) -> None:
+        """Take back reports that were counted before."""
+        with self._lock:
+            self._advance()
+            self._now[address] = max(0, self._now[address] - reports)
+
+    def pause(self, address: str, reports: int) -> int:
+        """Return the seconds after which an address that sends no others may send some reports."""
+        with self._lock:
+            passed = self._advance()
+            before, now = self._before[address], self._now[address]
+        # The estimate has to fall below this bound.
+        bound = self._most - reports + 1
+        if now < bound:
+            # It falls with the weight of the previous window.
+            wait = self._seconds * (1 - (bound - now) / before) - passed if before else 0.0
+        else:
+            # This window has to end first; after that, the weight of its reports decreases.
+            wait = self._seconds * (2 - bound / now) - passed
+        # Add a moment, since the estimate has to be below the bound.
+        return max(1, math.ceil(wait + 0.001))
+
+    def _left(self, address: str) -> int:
+        """Return the number of further reports that an address may send now."""
+        weight = 1 - self._advance() / self._seconds
+        have = math.floor(self._before[address] * weight + self._now[address])
+        return max(0, self._most - have)
+
+    def _advance(self) -> float:
+        """Begin a new window if the current one is over; return the seconds since it began."""
+        window, passed = divmod(time.monotonic(), self._seconds)
+        if window != self._window:
+            self._before = self._now if window == self._window + 1 else Counter()
+            self._now = Counter()
+            self._window = int(window)
+        return passed
+
+
 class ReportLimit:
     """Rate limit of reports from one address, and the same limit for refused reports.
 
-    Each worker counts by itself. Addresses are kept in memory only, for at most two time windows.
+    Each worker counts by itself. Addresses are kept in memory only, for at most two time windows
+    and until the next request.
 
     Parameters
     ----------
@@ -45,9 +125,8 @@ class ReportLimit:
     def __init__(self, rate: str | None, *, proxied: bool = False) -> None:
         self._rate: RateLimitItem | None = None if rate is None else parse(rate)
         self._proxied = proxied
-        self._storage = MemoryStorage()
-        self._reports = SlidingWindowCounterRateLimiter(self._storage)
-        self._failures = SlidingWindowCounterRateLimiter(MemoryStorage())
+        if self._rate is not None:
+            self._reports, self._failures = SlidingWindow(self._rate), SlidingWindow(self._rate)
 
     @contextmanager
     def visit(self, uncharged: int, *, exempt: bool = False) -> Iterator["Visit"]:
@@ -62,7 +141,7 @@ class ReportLimit:
             exempt = exempt or self._rate is None or (not self._proxied and is_local(request))
             address = subscriber(request.remote_addr or "")
             visit = Visit(None if exempt else self, address, uncharged)
-            if self._rate and visit.limit and not self._failures.test(self._rate, address):
+            if self._rate and visit.limit and self._failures.is_full(address):
                 raise TooManyReports(
                     f"reports: expected at most {self._rate} from one address that are not counted;"
                     " send yours again later",
@@ -71,7 +150,12 @@ class ReportLimit:
             request.environ[_VISIT] = visit
         try:
             yield visit
-        except (StoreUnavailable, TooManyReports):
+        except TooManyReports:
+            raise
+        except StoreUnavailable as error:
+            if error.is_undone:
+                # The client sends the same reports again, as it is told to.
+                visit.refund()
             raise
         except HalftruthError:
             visit.record_failures()
@@ -101,34 +185,21 @@ class ReportLimit:
                 f" may send {self._rate}; got {reports}",
                 field="reports",
             )
-        if not self._reports.hit(self._rate, address, cost=reports):
+        if not self._reports.take(address, reports):
             raise TooManyReports(
                 f"reports: expected at most {self._rate} from one address; send them again later",
-                retry_after=self._pause(self._rate, reports, address),
+                retry_after=self._reports.pause(address, reports),
             )
+
+    def refund(self, reports: int, address: str) -> None:
+        """Take back the charge of reports, of which none was counted."""
+        if self._rate is not None:
+            self._reports.give_back(address, reports)
 
     def record_failures(self, reports: int, address: str) -> None:
         """Record refused reports; a request without reports counts as one."""
         if self._rate is not None:
-            left = self._failures.get_window_stats(self._rate, address).remaining
-            self._failures.hit(self._rate, address, cost=max(1, min(reports, left)))
-
-    def _pause(self, rate: RateLimitItem, reports: int, address: str) -> int:
-        """Return the seconds after which some reports will be accepted, if no others arrive."""
-        most, seconds = rate.amount, rate.get_expiry()
-        # Reports of the last window and seconds until it expires, and the same for this window.
-        before, before_left, now, now_left = self._storage.get_sliding_window(
-            rate.key_for(address), seconds
-        )
-        # The sliding count before · before_left / seconds + now has to fall below this bound.
-        bound = most - reports + 1
-        if now < bound:
-            left = before_left - (bound - now) * seconds / before if before else 0.0
-        else:
-            # This window has to end first; after that, the weight of its reports decreases.
-            left = now_left - seconds * bound / now
-        # Add a moment, since the count has to be below the bound.
-        return max(1, math.ceil(left + 0.001))
+            self._failures.fill(address, max(1, reports))
 
 
 @dataclass
@@ -136,22 +207,27 @@ class Visit:
     """One request from an address.
 
     `limit` is None for exempt requests. `uncharged` is the number of reports that were not charged;
-    they count as refused unless `accepted`.
+    they count as refused unless `accepted`. `charged` is the number of those that were, if any.
     """
 
     limit: ReportLimit | None
     address: str
     uncharged: int
     accepted: int = 0
-    is_charged: bool = False
+    charged: int | None = None
     is_recorded: bool = False
 
     def charge(self, reports: int) -> None:
         """Count the reports of this request against its address once; see `ReportLimit.charge`."""
-        if self.limit is not None and not self.is_charged:
+        if self.limit is not None and self.charged is None:
             self.limit.charge(reports, self.address)
-        self.is_charged = True
+        self.charged = reports
         self.uncharged = 0
+
+    def refund(self) -> None:
+        """Take back the charge of this request."""
+        if self.limit is not None and self.charged:
+            self.limit.refund(self.charged, self.address)
 
     def record_failures(self) -> None:
         """Record the reports that were neither charged nor accepted, once."""

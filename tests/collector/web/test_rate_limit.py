@@ -1,6 +1,8 @@
 """How many reports one address may send: counted as reports, told apart by address, in a window."""
 
 import json
+import sys
+import threading
 import tracemalloc
 from base64 import b64encode
 from uuid import UUID
@@ -8,9 +10,13 @@ from uuid import UUID
 import pytest
 import requests
 from halftruth_collector import operations
+from halftruth_collector.errors import StoreUnavailable
+from halftruth_collector.intake.counting import ReportStore
 from halftruth_collector.intake.opening import open_reports
+from halftruth_collector.web.limits import SlidingWindow
 from halftruth_shared.protocol.sealing import create_sealing_key, seal
 from halftruth_shared.protocol.terms import Terms
+from limits import parse
 from serving import run_collector
 from wire import PATIENCE
 
@@ -23,19 +29,19 @@ MIDNIGHT = 1_800_000_000 // 60 * 60
 
 
 class Clock:
-    """The time of the storage of the limit, which stands still until it is told to go on."""
+    """The time of the limit, which stands still until it is told to go on."""
 
     def __init__(self) -> None:
         self.now = float(MIDNIGHT)
 
-    def time(self) -> float:
+    def monotonic(self) -> float:
         return self.now
 
 
 @pytest.fixture
 def clock(monkeypatch):
     made = Clock()
-    monkeypatch.setattr("limits.storage.memory.time", made)
+    monkeypatch.setattr("halftruth_collector.web.limits.time", made)
     return made
 
 
@@ -144,6 +150,59 @@ def test_never_more_than_the_limit_is_counted_in_a_window_of_its_own(
         send(http, batch([0, 0]))
     # Five minutes of 10; a sliding count may be ahead by one window at the most.
     assert 40 <= counted() <= 60
+
+
+def test_reports_refused_while_the_database_is_unavailable_are_not_charged(
+    limited, clock, batch, counted, monkeypatch
+):
+    """A device sends them again, as the answer says, and has its limit still."""
+    http = limited()
+    body, count = batch(*[[0, 0]] * 10), ReportStore.count
+    for is_undone, status in ((True, 202), (False, 429)):
+
+        def fail(*_, is_undone=is_undone):
+            raise StoreUnavailable("the database does not answer", is_undone=is_undone)
+
+        monkeypatch.setattr(ReportStore, "count", fail)
+        assert [send(http, body).status_code for _ in range(2)] == [503, 503 if is_undone else 429]
+        monkeypatch.setattr(ReportStore, "count", count)
+        assert send(http, body).status_code == status
+        # An address that has sent nothing for two windows has its whole limit again.
+        clock.now += 120
+    assert counted() == 10
+
+
+def test_addresses_are_forgotten_after_two_windows(clock):
+    window = SlidingWindow(parse("10 per minute"))
+    gone = "192.0.2.1"
+    assert window.take(gone, 10)
+    for _ in range(2):
+        assert gone in str(vars(window))
+        clock.now += 59.9
+        window.take("192.0.2.2", 1)
+    clock.now += 0.3
+    window.take("192.0.2.2", 1)
+    assert gone not in str(vars(window))
+
+
+def test_many_addresses_cost_no_more_than_one(clock):
+    """Neither a search for expired addresses nor a thread that does it."""
+    window = SlidingWindow(parse("10 per minute"))
+    threads = threading.active_count()
+    numbers, calls = set(), []
+    for several in (1, 20_000):
+        for number in range(several):
+            window.take(str(number), 1)
+        clock.now += 60
+        sys.setprofile(lambda frame, event, _: calls.append(event))
+        try:
+            window.take("0", 1)
+        finally:
+            sys.setprofile(None)
+        numbers.add(len(calls))
+        calls.clear()
+    assert len(numbers) == 1
+    assert threading.active_count() == threads
 
 
 def test_nobody_makes_up_any_number_of_invitations(limited, clock, batch, store, counted):
