@@ -39,9 +39,9 @@ class GroupCommit(Generic[Item, Outcome]):
     """Group commit: a queue of items that one thread commits in shared transactions.
 
     The thread commits all items in the queue in one transaction, while further items arrive. So
-    many concurrent requests share the cost of a commit. A single request does not wait for others,
-    except for a millisecond after a shared transaction. Every request returns once the transaction
-    with its item was committed.
+    many concurrent requests share the cost of a commit. After a shared transaction, the thread waits
+    for the next requests of as many clients, but for 30 milliseconds at most. Every request returns
+    once the transaction with its item was committed.
 
     Parameters
     ----------
