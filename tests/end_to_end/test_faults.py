@@ -14,12 +14,13 @@ from types import SimpleNamespace
 from uuid import UUID
 
 import pytest
+import requests
 from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
 from halftruth_shared import Survey
 from halftruth_shared.protocol.reports import Report
 from halftruth_shared.protocol.terms import Terms
-from wire import PATIENCE, children, wait_until
+from wire import PATIENCE, REPORTS, children, listening, wait_until
 
 SOAK = Path(__file__).parents[1] / "soak"
 
@@ -126,6 +127,7 @@ def suite(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
     import scenarios
 
     yield SimpleNamespace(
+        Courier=ledger.Courier,
         Ledger=ledger.Ledger,
         Broken=promise.Broken,
         Entry=ledger.Entry,
@@ -260,6 +262,24 @@ def test_a_report_of_a_refused_request_must_not_be_counted(suite, counted):
     book.answered(rest, book.attempt(rest), 202, b'{"accepted": 4, "duplicates": 0}')
     with pytest.raises(suite.Broken, match="1 reports of refused requests are counted"):
         suite.promise.check_after_fault(counted.file.read(), book)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_report_whose_answer_ends_after_its_status_is_in_flight(suite, survey, stream):
+    def app(_, start_response):
+        start_response("202 ACCEPTED", [("Content-Length", "30")])
+        return [b'{"accepted"']
+
+    book = suite.Ledger()
+    body = f'{{"digest": "", "reports": [{{"id": "{UUID(int=9)}", "values": [1, 2]}}]}}'
+    sent = suite.Entry("health", UUID(int=9).bytes, b"\1\2")
+    with (
+        listening(app) as url,
+        suite.Courier(book, [survey]) as courier,
+        pytest.raises(requests.RequestException),
+    ):
+        courier.post(url + REPORTS, data=body, stream=stream, timeout=PATIENCE)
+    assert book.in_flight == book.outstanding == {sent}
 
 
 def test_reports_in_flight_may_be_counted_or_not_until_they_are_sent_again(suite, counted):

@@ -159,11 +159,13 @@ class Courier(requests.Session):
         first = self._ledger.attempt(entries)
         try:
             response = super().request(method, url, *args, **kwargs)
+            # Read here, since the body of a streamed answer can be lost after its status.
+            body = response.content
         except requests.RequestException as error:
             if not _never_connected(error):
                 self._ledger.lost(entries)
             raise
-        self._ledger.answered(entries, first, response.status_code, response.content)
+        self._ledger.answered(entries, first, response.status_code, body)
         return response
 
     def _entries(self, url: str, body: bytes) -> list[Entry]:
