@@ -267,7 +267,7 @@ def test_a_report_of_a_refused_request_must_not_be_counted(suite, counted):
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_report_whose_answer_ends_after_its_status_is_in_flight(suite, survey, stream):
     def app(_, start_response):
-        start_response("202 ACCEPTED", [("Content-Length", "30")])
+        start_response("202 ACCEPTED", [("Content-Length", "30"), ("Connection", "close")])
         return [b'{"accepted"']
 
     book = suite.Ledger()

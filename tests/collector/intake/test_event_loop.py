@@ -137,11 +137,11 @@ def test_a_request_that_is_run_again_took_as_long_as_both_runs(
     assert took >= 0.2
 
 
-def test_a_request_that_is_run_again_is_charged_and_recorded_once(runs, batch, app):
+def test_a_request_that_is_run_again_is_charged_and_recorded_once(runs, batch, app, monkeypatch):
     service = app.extensions["halftruth"]
     charged: list[int] = []
-    hit = service.limit._reports.hit
-    service.limit._reports.hit = lambda *key, cost: charged.append(cost) or hit(*key, cost=cost)
+    window = service.limit._reports
+    monkeypatch.setattr(window, "take", lambda _, reports: charged.append(reports) or True)
     assert runs.post(batch([0, 9], [0, 0]))[0] == 422
     assert runs.may_block == [False, True]
     assert charged == [2]
@@ -150,13 +150,13 @@ def test_a_request_that_is_run_again_is_charged_and_recorded_once(runs, batch, a
 
 
 def test_a_refusal_of_the_commit_is_recorded_once_though_the_request_is_run_again(
-    runs, batch, app, store
+    runs, batch, app, store, monkeypatch
 ):
     """The first refusal of a minute is written, which only a thread may do."""
     service = app.extensions["halftruth"]
     recorded: list[int] = []
-    hit = service.limit._failures.hit
-    service.limit._failures.hit = lambda *key, cost: recorded.append(cost) or hit(*key, cost=cost)
+    window = service.limit._failures
+    monkeypatch.setattr(window, "fill", lambda _, reports: recorded.append(reports))
     operations.close_survey(store, "health")
     assert runs.post(batch([0, 0]))[0] == 409
     assert runs.may_block == [False, True]

@@ -72,6 +72,15 @@ def test_a_lock_of_another_process_is_waited_for_in_vain_for_a_while_only(
     assert true_counts()[1].total() == 1
 
 
+def test_one_transaction_waits_for_locks_for_a_shorter_time_than_others(database):
+    sqlite = database.startswith("sqlite")
+    setting = "PRAGMA busy_timeout" if sqlite else "SHOW lock_timeout"
+    with Store(database) as store:
+        for seconds, shown in ((2, 2_000 if sqlite else "2s"), (None, 10_000 if sqlite else "10s")):
+            with store.database.writing(seconds) as connection:
+                assert connection.exec_driver_sql(setting).scalar_one() == shown
+
+
 _NO_ROOM = """
 import logging, resource, signal, sys
 from halftruth_collector.ops.settings import Config
