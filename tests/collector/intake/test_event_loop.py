@@ -75,7 +75,8 @@ def app(database, store, survey):
     """A collector with a limit by address that has read its only survey."""
     operations.publish_survey(store, survey)
     made = create_app(Config(database=database, rate_limit="1000 per hour", min_reports=1))
-    made.extensions["halftruth"].store.surveys.get(survey.id)
+    # Parsed, too, which is only done in a thread.
+    made.extensions["halftruth"].store.surveys.get(survey.id).survey()
     yield made
     made.extensions["halftruth"].store.close()
 
