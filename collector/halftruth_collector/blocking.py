@@ -13,9 +13,9 @@ from typing import Any
 
 __all__ = ["WAIT", "Wait", "WouldBlock", "check_may_block", "forbid_blocking", "wait_in_thread"]
 
-#: Waits for a future for some seconds, and returns its result or raises its exception. Raises
-#: TimeoutError if it has none by then.
-Wait = Callable[[Future[Any], float], Any]
+#: Calls a function that starts something, now or soon, and waits for its future for some seconds.
+#: Returns the result or raises the exception; raises TimeoutError if there is none by then.
+Wait = Callable[[Callable[[], object], Future[Any], float], Any]
 
 #: Key of the environment of a request for its `Wait`; `wait_in_thread` without one.
 WAIT = "halftruth.wait"
@@ -43,6 +43,7 @@ def check_may_block() -> None:
         raise WouldBlock
 
 
-def wait_in_thread(future: Future[Any], seconds: float) -> Any:
-    """Wait by blocking this thread."""
+def wait_in_thread(start: Callable[[], object], future: Future[Any], seconds: float) -> Any:
+    """Start at once, and wait by blocking this thread."""
+    start()
     return future.result(seconds)

@@ -1,7 +1,6 @@
 """Step 4 of the intake: group commit, in which concurrent requests share one transaction."""
 
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -17,10 +16,6 @@ Outcome = TypeVar("Outcome")
 
 #: Commits items in one transaction. Returns an outcome for each, or the error to raise for it.
 Commit = Callable[[Sequence[Item]], Sequence[Outcome | Exception]]
-
-#: If several requests shared the last transaction, the next one waits for as many, until none
-#: arrives for these seconds, but no longer than the most.
-_GATHER_SECONDS, _MOST_GATHER_SECONDS = 0.006, 0.03
 
 #: Seconds without requests after which the thread that commits ends.
 _IDLE_SECONDS = 5.0
@@ -38,10 +33,11 @@ class _Waiting(Generic[Item, Outcome]):
 class GroupCommit(Generic[Item, Outcome]):
     """Group commit: a queue of items that one thread commits in shared transactions.
 
-    The thread commits all items in the queue in one transaction, while further items arrive. So
-    many concurrent requests share the cost of a commit. After a shared transaction, the thread waits
-    for the next requests of as many clients, but for 30 milliseconds at most. Every request returns
-    once the transaction with its item was committed.
+    The thread commits all items in the queue in one transaction, while further items arrive, so
+    that many concurrent requests share the cost of a commit. A request in a thread starts a
+    transaction at once. Requests in an event loop start one when the loop has nothing else to do:
+    until then it reads further requests, and afterwards it does not compete with the transaction
+    for Python's lock. Every request returns once the transaction with its item was committed.
 
     Parameters
     ----------
@@ -76,7 +72,8 @@ class GroupCommit(Generic[Item, Outcome]):
         self._queue: deque[_Waiting[Item, Outcome]] = deque()
         self._queued_size = 0
         self._thread: threading.Thread | None = None
-        self._arrived = threading.Condition(threading.Lock())
+        self._is_due = False
+        self._due = threading.Condition(threading.Lock())
 
     def __call__(self, item: Item, size: int = 1, wait: Wait = wait_in_thread) -> Outcome:
         """Commit an item with the others in the queue, and return its outcome once it is durable.
@@ -95,7 +92,7 @@ class GroupCommit(Generic[Item, Outcome]):
             have been committed.
         """
         mine: _Waiting[Item, Outcome] = _Waiting(item, size)
-        with self._arrived:
+        with self._due:
             if self._queue and self._queued_size + size > self._max_queued:
                 raise StoreUnavailable(
                     "the database does not keep up with what is sent", is_undone=True
@@ -103,13 +100,8 @@ class GroupCommit(Generic[Item, Outcome]):
             self._queue.append(mine)
             self._queued_size += size
             self._report_queue()
-            # A thread is not alive either in a process that was forked from that of the thread.
-            if self._thread is None or not self._thread.is_alive():
-                self._thread = threading.Thread(target=self._commit_groups, daemon=True)
-                self._thread.start()
-            self._arrived.notify()
         try:
-            outcome: Outcome = wait(mine.outcome, self._timeout)
+            outcome: Outcome = wait(self._start, mine.outcome, self._timeout)
         except BaseException as error:
             if not mine.outcome.done():
                 is_undone = self._withdraw(mine)
@@ -123,6 +115,16 @@ class GroupCommit(Generic[Item, Outcome]):
             raise
         return outcome
 
+    def _start(self) -> None:
+        """Have the thread commit what is in the queue."""
+        with self._due:
+            self._is_due = True
+            # A thread is not alive either in a process that was forked from that of the thread.
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._commit_groups, daemon=True)
+                self._thread.start()
+            self._due.notify()
+
     def _withdraw(self, mine: _Waiting[Item, Outcome]) -> bool:
         """Remove an item from the queue.
 
@@ -131,7 +133,7 @@ class GroupCommit(Generic[Item, Outcome]):
         bool
             False if the item had left the queue, so that it may have been committed.
         """
-        with self._arrived:
+        with self._due:
             if mine not in self._queue:
                 return False
             self._queue.remove(mine)
@@ -140,17 +142,14 @@ class GroupCommit(Generic[Item, Outcome]):
             return True
 
     def _commit_groups(self) -> None:
-        """Commit groups until no item has arrived for some seconds."""
-        last_size = 1
+        """Commit groups until none is due for some seconds."""
         while True:
-            with self._arrived:
-                if not self._arrived.wait_for(lambda: self._queue, _IDLE_SECONDS):
+            with self._due:
+                if not self._due.wait_for(lambda: self._is_due, _IDLE_SECONDS):
                     self._thread = None
                     return
-            if last_size > 1:
-                self._gather(last_size)
-            group = self._take_group()
-            last_size = len(group)
+                group = self._take_group()
+                self._is_due = bool(self._queue)
             outcomes = self._commit_items([waiting.item for waiting in group])
             for waiting, outcome in zip(group, outcomes, strict=True):
                 if isinstance(outcome, Exception):
@@ -158,27 +157,15 @@ class GroupCommit(Generic[Item, Outcome]):
                 else:
                     waiting.outcome.set_result(outcome)
 
-    def _gather(self, expected: int) -> None:
-        """Wait for the next requests of the clients of the last transaction, while they arrive."""
-        now = last = time.monotonic()
-        until = now + _MOST_GATHER_SECONDS
-        queued = 0
-        while queued < expected and now < min(until, last + _GATHER_SECONDS):
-            time.sleep(_GATHER_SECONDS / 4)
-            now = time.monotonic()
-            if len(self._queue) > queued:
-                queued, last = len(self._queue), now
-
     def _take_group(self) -> list[_Waiting[Item, Outcome]]:
         """Take items from the queue, up to the largest size of a transaction."""
         group: list[_Waiting[Item, Outcome]] = []
         size = 0
-        with self._arrived:
-            while self._queue and (not group or size + self._queue[0].size <= self._max_size):
-                group.append(self._queue.popleft())
-                size += group[-1].size
-            self._queued_size -= size
-            self._report_queue()
+        while self._queue and (not group or size + self._queue[0].size <= self._max_size):
+            group.append(self._queue.popleft())
+            size += group[-1].size
+        self._queued_size -= size
+        self._report_queue()
         return group
 
     def _commit_items(self, items: Sequence[Item]) -> Sequence[Outcome | Exception]:

@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
-from gevent import Timeout, events, get_hub, sleep, spawn
+from gevent import Timeout, events, get_hub, idle, sleep, spawn
 from gevent.event import Event
 from gevent.lock import Semaphore
 from gevent.socket import wait_read
@@ -20,6 +20,7 @@ __all__ = [
     "Threads",
     "Timeout",
     "call_when_closed",
+    "call_when_idle",
     "silence_errors",
     "sleep",
     "spawn",
@@ -27,6 +28,12 @@ __all__ = [
 ]
 
 Result = TypeVar("Result")
+
+#: Seconds after which a function is called, even if the event loop never is idle.
+_MOST_BUSY = 0.02
+
+#: Functions that are called when the event loop is idle.
+_calls: set[Callable[[], object]] = set()
 
 
 def _patch_nothing(event: Any) -> None:
@@ -74,14 +81,32 @@ class Threads:
             self._free.release()
 
 
-def wait_in_loop(future: Future[Result], seconds: float) -> Result:
-    """Wait for a future of another thread, while the event loop serves other requests.
+def call_when_idle(function: Callable[[], object]) -> None:
+    """Call a function once the event loop has nothing else to do, or after some milliseconds.
+
+    A function that is to be called already is called only once.
+    """
+    if function not in _calls:
+        _calls.add(function)
+        spawn(_call_when_idle, function)
+
+
+def _call_when_idle(function: Callable[[], object]) -> None:
+    with Timeout(_MOST_BUSY, False):
+        idle()
+    _calls.discard(function)
+    function()
+
+
+def wait_in_loop(start: Callable[[], object], future: Future[Result], seconds: float) -> Result:
+    """Start when idle, and wait for a future of another thread, while others are served.
 
     Raises
     ------
     TimeoutError
         If the future has no result in this time.
     """
+    call_when_idle(start)
     done, loop = Event(), get_hub().loop
     future.add_done_callback(lambda _: loop.run_callback_threadsafe(done.set))
     if not done.wait(seconds):

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -97,6 +98,8 @@ class RequestBuffer:
         refused: Callable[[int], object],
     ) -> None:
         self._app = app
+        # Matching a path takes as long as checking a report.
+        self._workload = lru_cache(maxsize=256)(partial(expected_workload, app))
         self._threads: dict[Workload, Threads] = {
             "reports": Threads(_REPORTS),
             "brief": Threads(_BRIEF),
@@ -140,7 +143,7 @@ class RequestBuffer:
     def _answer(
         self, environ: "WSGIEnvironment", start_response: "StartResponse", sock: socket.socket
     ) -> Iterable[bytes]:
-        work = expected_workload(self._app, environ["REQUEST_METHOD"], environ["PATH_INFO"])
+        work = self._workload(environ["REQUEST_METHOD"], environ["PATH_INFO"])
         if work == "none":
             return self._app(environ, start_response)
         if work == "reports" and int(environ["CONTENT_LENGTH"]) <= _FEW_REPORTS:

@@ -139,9 +139,9 @@ class ReportLimit:
         visit: Visit | None = request.environ.get(_VISIT)
         if visit is None:
             exempt = exempt or self._rate is None or (not self._proxied and is_local(request))
-            address = subscriber(request.remote_addr or "")
+            address = "" if exempt else subscriber(request.remote_addr or "")
             visit = Visit(None if exempt else self, address, uncharged)
-            if self._rate and visit.limit and self._failures.is_full(address):
+            if self._rate and not exempt and self._failures.is_full(address):
                 raise TooManyReports(
                     f"reports: expected at most {self._rate} from one address that are not counted;"
                     " send yours again later",

@@ -9,11 +9,13 @@ import gevent
 import pytest
 from halftruth_collector import operations
 from halftruth_collector.blocking import WouldBlock, check_may_block, forbid_blocking
+from halftruth_collector.intake.batching import GroupCommit
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.server import receiving
-from halftruth_collector.server.event_loop import wait_in_loop
+from halftruth_collector.server.event_loop import call_when_idle, wait_in_loop
 from halftruth_collector.store import surveys
 from halftruth_collector.web import create_app
+from wire import PATIENCE
 
 URL = "/v1/surveys/health/reports"
 
@@ -173,24 +175,91 @@ def test_many_reports_and_requests_with_a_token_are_handled_in_threads(runs, bat
     assert runs.may_block == [True, False, True]
 
 
+def nothing():
+    """Stands for a transaction that is started."""
+
+
+@pytest.fixture
+def calls() -> list[int]:
+    """The number of the turn of the loop at which a function was called."""
+    return []
+
+
+def test_a_function_is_called_once_when_no_greenlet_can_go_on(calls):
+    turns = 0
+
+    def work():
+        nonlocal turns
+        for _ in range(50):
+            call_when_idle(call)
+            turns += 1
+            gevent.sleep(0)
+
+    def call():
+        calls.append(turns)
+
+    gevent.joinall([gevent.spawn(work) for _ in range(3)])
+    gevent.sleep(0.001)
+    assert calls == [150]
+    call_when_idle(call)
+    gevent.sleep(0.001)
+    assert calls == [150, 150]
+
+
+def test_a_function_is_called_soon_though_the_loop_is_never_idle(calls):
+    def work():
+        # Never waits for anything, as if further requests had always arrived.
+        until = time.monotonic() + PATIENCE
+        while not calls and time.monotonic() < until:
+            gevent.sleep(0)
+
+    busy = [gevent.spawn(work) for _ in range(3)]
+    began = time.monotonic()
+    call_when_idle(lambda: calls.append(0))
+    gevent.joinall(busy)
+    assert calls == [0]
+    assert time.monotonic() - began < PATIENCE
+
+
+def test_requests_of_a_busy_loop_share_one_transaction():
+    """All that can be read before the loop is idle."""
+    groups: list[list[int]] = []
+    commits = GroupCommit(
+        lambda items: groups.append(list(items)) or items,
+        max_size=100,
+        max_queued=100,
+        timeout=PATIENCE,
+    )
+
+    def request(number):
+        for _ in range(number):
+            gevent.sleep(0)
+        return commits(number, wait=wait_in_loop)
+
+    requests = [gevent.spawn(request, number) for number in range(20)]
+    gevent.joinall(requests, raise_error=True)
+    assert [request.value for request in requests] == list(range(20))
+    assert groups == [list(range(20))]
+
+
 def test_other_greenlets_run_while_one_waits_for_a_future():
     future: Future[str] = Future()
     gevent.spawn_later(0.01, future.set_result, "done")
-    assert wait_in_loop(future, 10) == "done"
+    assert wait_in_loop(nothing, future, 10) == "done"
     future = Future()
     future.set_result("at once")
-    assert wait_in_loop(future, 10) == "at once"
+    assert wait_in_loop(nothing, future, 10) == "at once"
 
 
 def test_the_result_of_another_thread_ends_the_wait():
     future: Future[str] = Future()
     gevent.get_hub().threadpool.spawn(lambda: (time.sleep(0.01), future.set_result("done")))
-    assert wait_in_loop(future, 10) == "done"
+    assert wait_in_loop(nothing, future, 10) == "done"
 
 
 def test_a_wait_in_the_loop_ends_in_time():
     with pytest.raises(TimeoutError):
-        wait_in_loop(Future(), 0.01)
+        wait_in_loop(nothing, Future(), 0.01)
 
 
 @pytest.mark.parametrize("transaction", ["reading", "writing", "autocommit_cursor"])

@@ -1,6 +1,7 @@
 """Group commit by itself: who shares a transaction with whom, and what becomes of each."""
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -115,13 +116,66 @@ def test_the_thread_ends_when_idle_and_the_next_item_starts_another(monkeypatch)
 def test_a_request_may_wait_in_another_way_than_by_blocking(recorder):
     waited: list[float] = []
 
-    def wait(future, seconds):
+    def wait(start, future, seconds):
         waited.append(seconds)
+        start()
         return future.result(PATIENCE)
 
     commits = group_commit(recorder, timeout=7.0)
     assert commits("a", wait=wait) == "committed a"
     assert waited == [7.0]
+
+
+def test_nothing_is_committed_before_a_request_starts_it(recorder):
+    crowd = Crowd(recorder)
+    starts: list[Callable[[], object]] = []
+
+    def wait(start, future, seconds):
+        starts.append(start)
+        return future.result(seconds)
+
+    sent = [crowd.threads.submit(crowd.commits, item, wait=wait) for item in "abc"]
+    for _ in sent:
+        assert crowd.arrived.acquire(timeout=PATIENCE)
+    assert not recorder.started[0].wait(0.05)
+    starts[0]()
+    assert outcomes(*sent) == ["committed a", "committed b", "committed c"]
+    assert sorted(recorder.groups[0]) == ["a", "b", "c"]
+    # The other two start nothing, since nothing waits.
+    starts[1]()
+    assert crowd.commits("d") == "committed d"
+
+
+def test_what_arrives_during_a_transaction_is_committed_once_it_is_started(recorder):
+    crowd = Crowd(recorder)
+    starts: list[Callable[[], object]] = []
+
+    def wait(start, future, seconds):
+        starts.append(start)
+        return future.result(seconds)
+
+    first = crowd.lead()
+    late = crowd.threads.submit(crowd.commits, "late", wait=wait)
+    assert crowd.arrived.acquire(timeout=PATIENCE)
+    recorder.let[0].set()
+    assert outcomes(first) == ["committed first"]
+    assert not recorder.started[1].wait(0.05)
+    starts[0]()
+    assert outcomes(late) == ["committed late"]
+
+
+def test_a_request_that_starts_after_the_thread_has_ended_starts_another(recorder, monkeypatch):
+    monkeypatch.setattr(batching, "_IDLE_SECONDS", 0.01)
+    commits = group_commit(recorder)
+    assert commits("a") == "committed a"
+
+    def wait(start, future, seconds):
+        # Meanwhile the thread ends, although an item is in the queue.
+        time.sleep(0.1)
+        start()
+        return future.result(seconds)
+
+    assert commits("b", wait=wait) == "committed b"
 
 
 def test_nobody_returns_before_its_own_commit_is_over(recorder):
@@ -141,52 +195,6 @@ def test_nobody_returns_before_its_own_commit_is_over(recorder):
     recorder.let[1].set()
     assert outcomes(*later, last) == ["committed a", "committed b", "committed c"]
     assert recorder.groups[2:] == [["c"]]
-
-
-class Clock:
-    """Time that passes only while the thread of commits sleeps. Items arrive after some sleeps."""
-
-    def __init__(self, send: Callable[[object], Future[object]], arrivals: Sequence[int]) -> None:
-        self.sleeps = 0
-        self.sent: list[Future[object]] = []
-        self._send, self._arrivals = send, arrivals
-
-    def sleep(self, seconds: float) -> None:
-        assert seconds == batching._GATHER_SECONDS / 4
-        self.sleeps += 1
-        if self.sleeps in self._arrivals:
-            self.sent.append(self._send(f"late {self.sleeps}"))
-
-    def monotonic(self) -> float:
-        return self.sleeps * batching._GATHER_SECONDS / 4
-
-
-@pytest.mark.parametrize(
-    ("before", "arrivals", "sleeps", "late"),
-    [
-        pytest.param(1, [2], 0, [], id="nobody is waited for after a single item"),
-        pytest.param(2, [2], 2, [2], id="until as many came as before"),
-        pytest.param(3, [2], 6, [2], id="until nobody comes for a while"),
-        pytest.param(20, range(3, 40, 3), 20, [3, 6, 9, 12, 15, 18], id="not for ever"),
-    ],
-)
-def test_a_group_waits_for_as_many_as_the_last_one_had(
-    recorder, monkeypatch, before, arrivals, sleeps, late
-):
-    crowd = Crowd(recorder)
-    crowd.threads = ThreadPoolExecutor(64)
-    clock = Clock(crowd.send, arrivals)
-    monkeypatch.setattr(batching, "time", clock)
-    recorder.hold(1)
-    sent = [crowd.lead(), *(crowd.send(f"before {n}") for n in range(before))]
-    recorder.let[0].set()
-    assert recorder.started[1].wait(PATIENCE)
-    sent.append(crowd.send("next"))
-    recorder.let[1].set()
-    assert all(str(each).startswith("committed") for each in outcomes(*sent, *clock.sent))
-    assert clock.sleeps == sleeps
-    assert [len(group) for group in recorder.groups[:2]] == [1, before]
-    assert recorder.groups[2] == ["next", *(f"late {n}" for n in late)]
 
 
 def test_how_many_wait_is_told(recorder):
@@ -313,7 +321,8 @@ def test_an_error_of_time_in_a_commit_is_not_taken_for_a_request_that_gave_up():
 
 @pytest.mark.parametrize("item", ["a", "bad"])
 def test_whoever_is_committed_while_it_gives_up_gets_its_outcome(item):
-    def wait(future, _):
+    def wait(start, future, _):
+        start()
         future.exception(PATIENCE)
         raise TimeoutError
 
