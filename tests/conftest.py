@@ -1,4 +1,4 @@
-"""What tests of several rooms share: a small survey, and a collector on loopback."""
+"""Fixtures of all tests: a small survey, databases, and a collector on loopback."""
 
 import gc
 import os
@@ -44,7 +44,7 @@ wait_for_no_disk()
 
 
 class Compiled(BytecodeCache):
-    """Templates that the first app has compiled, for all later ones of this process."""
+    """Cache of compiled templates, shared by all apps of this process."""
 
     def __init__(self) -> None:
         self._found: dict[str, bytes] = {}
@@ -61,13 +61,13 @@ Flask.jinja_options["bytecode_cache"] = Compiled()
 
 
 def pytest_collection_finish() -> None:
-    """Look no more for garbage in what is imported by now: that took a sixth of the time."""
+    """Exclude imported modules from garbage collection, which took a sixth of the time."""
     gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Let go of what a failed test left open before the next one, which would fail of it too."""
+    """Release the resources of a failed test, which would make the next one fail, too."""
     failed = item.session.testsfailed
     done = yield
     if item.session.testsfailed > failed:
@@ -78,12 +78,12 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     return done
 
 
-#: Seconds that the call of a test may take beside three others on two cores.
+#: Seconds that a test may take next to three others on two cores.
 BUDGET = 10
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Name the tests that took longer than a test may; those that are for the night may."""
+    """List the tests that exceeded the budget, except nightly ones."""
     calls = [
         report
         for reports in terminalreporter.stats.values()
@@ -99,7 +99,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @dataclass
 class LiveCollector:
-    """A collector that answers on loopback from a thread of this process."""
+    """A collector served on loopback by a thread of this process."""
 
     url: str
     app: Flask
@@ -118,7 +118,7 @@ def record() -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file with the tables, to copy: making them takes most of a small test's time."""
+    """Create a file with the tables, to be copied; creating them dominates small tests."""
     file = tmp_path_factory.mktemp("template") / "template.db"
     Store(f"sqlite:///{file}").close()
     return file
@@ -126,17 +126,17 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A Dask cluster of two workers."""
+    """Run a Dask cluster of two workers."""
     with started(tmp_path_factory.mktemp("cluster"), workers=2) as cluster:
         yield cluster
 
 
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[Engine]:
-    """A PostgreSQL server on which databases may be created.
+    """Return the engine of a PostgreSQL server on which databases may be created.
 
-    It is that of HALFTRUTH_TEST_POSTGRES or the one of this machine. Without one its tests are
-    skipped, and fail in CI.
+    It is that of HALFTRUTH_TEST_POSTGRES or the local one. Without a server its tests are skipped,
+    and fail in CI.
     """
     url = os.environ.get("HALFTRUTH_TEST_POSTGRES", "postgresql://postgres@127.0.0.1:5432/postgres")
     engine = create_engine(
@@ -157,7 +157,7 @@ def postgresql() -> Iterator[Engine]:
 
 @pytest.fixture(scope="session")
 def postgresql_tables(postgresql: Engine) -> Iterator[str]:
-    """URL of a database with the tables, which the tests of a process use one after the other."""
+    """URL of a database with tables, shared by the tests of a process."""
     with postgresql_database(postgresql) as url:
         Store(url).close()
         yield url
@@ -165,18 +165,18 @@ def postgresql_tables(postgresql: Engine) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def postgresql_without_tables(postgresql: Engine) -> Iterator[str]:
-    """URL of a database whose tables are dropped before each test that makes some."""
+    """URL of a database whose tables are dropped before each test that creates them."""
     with postgresql_database(postgresql) as url:
         yield url
 
 
 @contextmanager
 def postgresql_database(engine: Engine) -> Iterator[str]:
-    """A database of its own on a server; the value is its URL."""
+    """Create a temporary database on a server; the value is its URL."""
     name = f"halftruth_test_{uuid4().hex}"
     with engine.connect() as connection:
         connection.exec_driver_sql(f"CREATE DATABASE {name}")
-        # As on SQLite, see disks.
+        # As on SQLite, see support/disks.py.
         connection.exec_driver_sql(f"ALTER DATABASE {name} SET synchronous_commit = off")
     try:
         url = engine.url.set(drivername="postgresql", database=name)
@@ -188,7 +188,7 @@ def postgresql_database(engine: Engine) -> Iterator[str]:
 
 @pytest.fixture
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """URL of a database with its tables: SQLite, unless a test asks for PostgreSQL."""
+    """URL of a database with tables: SQLite, unless a test requests PostgreSQL."""
     if getattr(request, "param", "sqlite") == "sqlite":
         file = tmp_path / "test.db"
         copyfile(request.getfixturevalue("sqlite_template"), file)
@@ -200,10 +200,10 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 
 def empty(url: str) -> None:
-    """Delete every row of a PostgreSQL database, and begin its numbers anew."""
+    """Delete all rows of a PostgreSQL database, and reset its sequences."""
     engine = create_engine(make_url(url).set(drivername="postgresql+psycopg"))
     with engine.begin() as connection:
-        # Ten times as fast as TRUNCATE, which makes new files.
+        # Ten times as fast as TRUNCATE, which creates new files.
         for table in reversed(metadata.sorted_tables):
             connection.execute(table.delete())
         restart = "SELECT setval(sequencename::regclass, 1, false) FROM pg_sequences"
@@ -213,14 +213,14 @@ def empty(url: str) -> None:
 
 @pytest.fixture
 def fresh_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """URL of a database without tables: SQLite, unless a test asks for PostgreSQL."""
+    """URL of a database without tables: SQLite, unless a test requests PostgreSQL."""
     if getattr(request, "param", "sqlite") == "sqlite":
         yield f"sqlite:///{tmp_path / 'fresh.db'}"
         return
     url = request.getfixturevalue("postgresql_without_tables")
     engine = create_engine(make_url(url).set(drivername="postgresql+psycopg"))
     with engine.begin() as connection:
-        # Much faster than a new database.
+        # Much faster than creating a database.
         connection.exec_driver_sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
     engine.dispose()
     yield url
@@ -235,7 +235,7 @@ def store(database: str) -> Iterator[Store]:
 
 @pytest.fixture
 def make_app(database: str) -> Iterator[Callable[..., Flask]]:
-    """Make collectors with settings, and close them after the test."""
+    """Create collectors with given settings, and close them after the test."""
     with ExitStack() as stack:
 
         def make(**settings: Any) -> Flask:
@@ -253,7 +253,7 @@ def app(make_app: Callable[..., Flask], store: Store) -> Flask:
 
 @pytest.fixture
 def key_file(tmp_path: Path) -> Path:
-    """Where the private key of sealed reports is, once there is one."""
+    """Path of the private key of sealed reports."""
     return tmp_path / "sealing.pem"
 
 
@@ -271,7 +271,7 @@ def sealing_app(make_app: Callable[..., Flask], key_file: Path, sealing_key: str
 
 @pytest.fixture
 def live(app: Flask, store: Store, survey: Survey) -> Iterator[LiveCollector]:
-    """A collector with the small survey published."""
+    """Serve a collector that has published the small survey."""
     operations.publish_survey(store, survey)
     with listening(app) as url:
         yield LiveCollector(url, app, store)
@@ -286,7 +286,7 @@ def no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def command(capsys) -> Command:
-    """Run a command in this process; gives status, standard output and standard error."""
+    """Run a command in this process; returns status, standard output and standard error."""
 
     def run(*words: object) -> tuple[int, str, str]:
         try:
@@ -301,7 +301,7 @@ def command(capsys) -> Command:
 
 @pytest.fixture
 def halftruth(command, database, monkeypatch) -> Command:
-    """Run a command on the database of the test."""
+    """Run a command on the test's database."""
     monkeypatch.setenv("HALFTRUTH_DATABASE", database)
     monkeypatch.setenv("HALFTRUTH_MIN_REPORTS", "1")
     return command

@@ -1,4 +1,4 @@
-"""The people of the studies, as arrays."""
+"""The Adult data of the studies, as arrays."""
 
 import csv
 from pathlib import Path
@@ -9,7 +9,7 @@ STUDIES = Path(__file__).parents[2] / "docs" / "studies" / "data"
 
 
 def adult(name="adult-workclass"):
-    """Counts of Adult by the columns of a file: quasi-identifiers and, last, sensitive answer."""
+    """Return the counts of a file of Adult: quasi-identifiers, then the sensitive attribute."""
     with open(STUDIES / f"{name}.csv", encoding="ascii", newline="") as file:
         rows = [list(row.values()) for row in csv.DictReader(file)]
     *columns, counts = zip(*rows, strict=True)

@@ -1,4 +1,4 @@
-"""A valid request for each call of the HTTP interface, and the OpenAPI document with these."""
+"""A valid request for each operation of the HTTP interface, and the OpenAPI document with them."""
 
 import hashlib
 import json
@@ -35,10 +35,10 @@ from halftruth_shared.protocol.reports import (
 )
 from halftruth_shared.protocol.terms import Terms, TermsChange, TermsPatch
 
-#: Of every cell of the survey, how many reports there are.
+#: Number of reports in each cell of the survey.
 _REPORTS = [[[330, 240], [410, 350], [120, 150]], [[60, 40], [190, 160], [280, 170]]]
 
-#: Bytes of a sealed report besides the report: the encapsulated key and the authentication tag.
+#: Overhead of a sealed report in bytes: the encapsulated key and the authentication tag.
 _ENCAPSULATED, _TAG = 32, 16
 
 _REPORT_ID = UUID("6f0d3c9e-0d3c-4b8e-9d55-1f5a3c0e7a11")
@@ -56,26 +56,26 @@ SURVEY = Survey(
     GammaDiagonal("19"),
 )
 
-#: Parts of addresses.
+#: Path parameters.
 PLACES = {"survey_id": SURVEY.id, "token_id": "6f0d3c9e", "key": "5a" * 32}
 
 
 @dataclass(frozen=True)
 class Call:
-    """What is sent with one call; bodies by their message types."""
+    """Query and bodies of one request; bodies by their message types."""
 
     query: Request = field(default_factory=Request)
     bodies: dict = field(default_factory=dict)
 
 
 def counts():
-    """Reports to the survey."""
+    """Return counts of reports to the survey."""
     reports = np.array(_REPORTS)
     return Counts.from_cells(SURVEY, np.argwhere(reports >= 0), reports.ravel())
 
 
 def reports():
-    """The same, one by one."""
+    """Return the same reports, one by one."""
     found = counts()
     values = np.repeat(found.cells, found.counts, axis=0).tolist()
     return [Report(id=UUID(int=i), values=row) for i, row in enumerate(values)]
@@ -83,7 +83,7 @@ def reports():
 
 @cache
 def calls():
-    """A call for each operation, by its id."""
+    """Return a request for each operation, by operation id."""
     terms = Terms(
         invitations=True, closes_at=datetime(2027, 3, 31, 22, tzinfo=UTC), max_reports=5000
     )
@@ -122,7 +122,7 @@ def calls():
 
 @cache
 def document_with_examples():
-    """The OpenAPI document with these calls as examples of its parameters and bodies."""
+    """Return the OpenAPI document with these requests as examples of its parameters and bodies."""
     found = json.loads(json.dumps(document()))
     for operation in declared():
         call, item = calls()[operation.id], found["paths"][operation.path]
@@ -141,7 +141,7 @@ def document_with_examples():
 
 
 def _written(query):
-    """Parameters of a query as they are written in an address, before they are escaped."""
+    """Return the parameters of a query as written in a URL, before escaping."""
     for parameter in fields(type(query)).values():
         value = getattr(query, parameter.name)
         if value in (None, [], {}):
@@ -154,5 +154,5 @@ def _written(query):
 
 
 def _plain(value):
-    """A message as JSON has it."""
+    """Convert a message to JSON types."""
     return msgspec.json.decode(msgspec.json.encode(value))

@@ -1,8 +1,8 @@
-"""The same people in several waves, answering questions like those of CENSUS, and their reports.
+"""A panel that answers questions like those of CENSUS in several waves, and its reports.
 
-From one wave to the next a tenth of the people become somebody else, and in wave 3 three of a
-hundred people more work 41 to 60 hours a week. So 3 points of the share of one answer go to
-another, and nothing else changes.
+Between waves a tenth of the people are replaced, and in wave 3 the share of people who work 41 to
+60 hours a week rises by 3 percentage points. One other answer falls by as much; nothing else
+changes.
 """
 
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ from halftruth_shared import SplitQuestionnaire
 
 WAVES, PEOPLE, GAMMA = 4, 5_000, 19
 MOVED = 0.03
-#: Question that changes, the answer that loses and the one that gains, and the wave.
+#: Question that changes, the answer that falls, the answer that rises, and the wave.
 HOURS, FROM, TO, WHEN = SCHEMA.names.index("hours-per-week"), 1, 2, 3
-#: Part of the people who are somebody else in the next wave.
+#: Share of the people who are replaced between waves.
 RENEWED = 0.1
 
 
@@ -27,7 +27,7 @@ def everybody():
 
 
 def margins(records):
-    """Share of every answer, question by question."""
+    """Return the share of each answer, question by question."""
     return np.concatenate(
         [np.bincount(records[:, j], minlength=size) for j, size in enumerate(SCHEMA.shape)]
     ) / len(records)
@@ -35,7 +35,7 @@ def margins(records):
 
 @cache
 def true_levels():
-    """Shares of every answer in each wave, among the population, shape (waves, answers)."""
+    """Return the population shares of all answers in each wave, shape (waves, answers)."""
     levels = np.tile(margins(everybody()), (WAVES, 1))
     first = sum(SCHEMA.shape[:HOURS])
     levels[WHEN - 1 :, first + FROM] -= MOVED
@@ -44,7 +44,7 @@ def true_levels():
 
 
 def lives(rng, people=PEOPLE):
-    """Records of the same people in all waves, shape (waves, people, questions)."""
+    """Return records of the same people in all waves, shape (waves, people, questions)."""
     pool = everybody()
     moving = MOVED / np.mean(pool[:, HOURS] == FROM)
 
@@ -69,13 +69,13 @@ def lives(rng, people=PEOPLE):
 
 
 def design(gamma):
-    """A split questionnaire for shares of one answer and of two together."""
+    """Return a split questionnaire for shares of single answers and of pairs."""
     return SplitQuestionnaire.designed(SCHEMA, str(gamma), (), {1: 1.0, 2: 1.0})
 
 
 @dataclass(frozen=True)
 class Sender:
-    """Reports about given views, by the exact sampler's own draws of symbols."""
+    """Generates reports about given views, with the exact sampler's draws of symbols."""
 
     mechanism: SplitQuestionnaire
 
@@ -109,7 +109,7 @@ class Sender:
         return found[:, None]
 
     def remembered(self, waves, rng):
-        """RAPPOR's permanent response: the first report again, until what it is about changes."""
+        """RAPPOR's permanent response: repeat the first report until its cell changes."""
         views = self.draw_views(rng, waves.shape[1])
         sent = [self.reports(waves[0], views, rng)]
         cells = [self.cells(records, views) for records in waves]

@@ -1,4 +1,4 @@
-"""A Dask cluster of processes on loopback."""
+"""A local Dask cluster with worker processes."""
 
 import os
 import subprocess
@@ -16,20 +16,20 @@ _QUIET = ["--host", "127.0.0.1", "--no-dashboard"]
 
 @dataclass(frozen=True)
 class Cluster:
-    """A scheduler with its workers, of one thread each, which are started again if they end."""
+    """A scheduler with single-threaded workers, which are restarted when they end."""
 
     scheduler: str
     process: subprocess.Popen[bytes]
 
     def end_scheduler(self) -> None:
-        """As if its machine had lost power."""
+        """Kill the scheduler, as a power failure would."""
         self.process.kill()
         self.process.wait()
 
 
 @contextmanager
 def started(folder: Path, workers: int) -> Iterator[Cluster]:
-    """A cluster whose processes write into a folder, for as long as it is needed."""
+    """Run a cluster that writes into a folder until the block is left."""
     port = free_port()
     address = f"tcp://127.0.0.1:{port}"
     with ExitStack() as stack, (folder / "cluster.log").open("wb") as log:
@@ -38,7 +38,7 @@ def started(folder: Path, workers: int) -> Iterator[Cluster]:
             process = subprocess.Popen(
                 [sys.executable, "-m", "dask", *arguments, *_QUIET],
                 cwd=folder,
-                # Pieces of tests are found there.
+                # The workers import the functions of pieces.py from there.
                 env={**os.environ, "PYTHONPATH": str(_HERE)},
                 stdout=log,
                 stderr=log,

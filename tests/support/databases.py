@@ -1,8 +1,8 @@
-"""Databases that a test is on, beside those of the store's own SQL, which are on both."""
+"""Selection of the databases for tests outside the store."""
 
 import pytest
 
-#: SQLite, and at night PostgreSQL too: only tests of the store are about differences in SQL.
+#: SQLite, and at night also PostgreSQL: only tests of the store cover differences in SQL.
 on_both = pytest.mark.parametrize(
     "database", ["sqlite", pytest.param("postgresql", marks=pytest.mark.nightly)], indirect=True
 )

@@ -6,7 +6,7 @@ from itertools import product
 
 
 def cells(shape):
-    """All records, row-major."""
+    """Return all records in row-major order."""
     return list(product(*map(range, shape)))
 
 
@@ -18,7 +18,7 @@ def gamma_diagonal(n, gamma, r=Fraction(0)):
 
 
 def randomized_response(size, p):
-    """Keep with p, else each other category with q = (1−p)/(d−1)."""
+    """Keep an answer with probability p, else report each other one with q = (1−p)/(d−1)."""
     q = (1 - p) / (size - 1)
     return [[p if u == v else q for u in range(size)] for v in range(size)]
 

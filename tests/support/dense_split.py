@@ -1,4 +1,4 @@
-"""A split questionnaire as a dense matrix of fractions, written down from its definition."""
+"""A split questionnaire as a dense matrix of fractions, computed from its definition."""
 
 from fractions import Fraction
 from itertools import chain, combinations, count, product
@@ -6,18 +6,18 @@ from math import prod
 
 
 def points(prime, dimension):
-    """Vectors whose first number that is not 0 is 1, by the place of that 1, then as numbers."""
+    """Return vectors whose first non-zero entry is 1, ordered by its position, then by value."""
     every = [v for v in product(range(prime), repeat=dimension) if next(filter(None, v), 0) == 1]
     return sorted(every, key=lambda v: (v.index(1), v))
 
 
 def orthogonal(u, y, prime):
-    """Whether two vectors are."""
+    """Whether two vectors are orthogonal modulo a prime."""
     return sum(a * b for a, b in zip(u, y, strict=True)) % prime == 0
 
 
 def placement(cells, symbols):
-    """Index of the point of each cell: cubes in a ring, those beyond the last point once more."""
+    """Return the point index of each cell: cubes modulo `ring`, repeated if out of range."""
     ring = next(
         m
         for m in count(max(symbols, 5))
@@ -37,7 +37,7 @@ def placement(cells, symbols):
 
 
 def belongs(cells, prime, direct):
-    """Whether each symbol (row) is one of each cell's own (column)."""
+    """Whether each symbol (row) belongs to each cell (column)."""
     if cells <= direct:
         return [[y == u for u in range(cells)] for y in range(cells)]
     dimension = next(t for t in count(3) if len(points(prime, t)) >= cells)
@@ -47,7 +47,7 @@ def belongs(cells, prime, direct):
 
 
 def views(shape, classes):
-    """Weight and attributes of every view; classes are (groups, choose, weight)."""
+    """Return weight and attributes of each view; classes are (groups, choose, weight)."""
     return [
         (weight, tuple(sorted(chain(*chosen))))
         for groups, choose, weight in classes
@@ -58,7 +58,7 @@ def views(shape, classes):
 
 
 def view_matrix(shape, positions, gamma, prime, direct):
-    """P(symbol | record) of one view, rows symbols, columns the records in row-major order."""
+    """Return P(symbol | record) of one view; columns are the records in row-major order."""
     own_cells = list(product(*(range(shape[j]) for j in positions)))
     rows = belongs(len(own_cells), prime, direct)
     total = [sum(gamma if row[u] else 1 for row in rows) for u in range(len(own_cells))]
@@ -70,7 +70,7 @@ def view_matrix(shape, positions, gamma, prime, direct):
 
 
 def matrix(shape, public, gamma, prime, direct, classes):
-    """P(report | record) by report, for each record in row-major order."""
+    """Return P(report | record) by report, for each record in row-major order."""
     drawn = views(shape, classes)
     weights = sum(weight for weight, _ in drawn)
     records = list(product(*map(range, shape)))

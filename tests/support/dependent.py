@@ -1,8 +1,8 @@
-"""Surveys in which a question without protection is asked after a protected answer."""
+"""Surveys in which an unperturbed question is conditional on a perturbed answer."""
 
 SAME = [["1", "0", "0"], ["0", "1", "0"], ["0", "0", "1"]]
 EVEN = [["3/4", "1/4"], ["1/4", "3/4"]]
-#: A report of the second value proves that it is not the first answer.
+#: A report of the second value excludes the first answer.
 RULES_OUT = [["1/2", "0", "1/4"], ["1/2", "1/2", "1/4"], ["0", "1/2", "1/2"]]
 VIEWS = {"kind": "split-questionnaire", "gamma": "19", "prime": 19, "direct": 45}
 

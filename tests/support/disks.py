@@ -1,10 +1,10 @@
-"""Databases of tests without syncing: commits survive everything but a power cut."""
+"""SQLite without syncing, for tests: commits survive everything except a power failure."""
 
 from sqlalchemy import Connection, Engine, event
 
 
 def wait_for_no_disk() -> None:
-    """Let no SQLite database of this process wait for its disk, from the next transaction on."""
+    """Disable syncing for all SQLite databases of this process, from the next transaction on."""
 
     @event.listens_for(Engine, "begin")
     def begin(connection: Connection) -> None:

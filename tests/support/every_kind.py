@@ -1,4 +1,4 @@
-"""A survey of every kind of question, people who answer it, and their shares."""
+"""A survey with every kind of question, simulated respondents, and their shares."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -56,7 +56,7 @@ step = "3.5"
 optional = true
 """
 
-#: Every category by attribute, in the order of tables, and what an answer has to be for it.
+#: Categories of each attribute in the order of tables.
 CATEGORIES: dict[str, list[str]] = {
     "drinks": ["never", "weekly", "daily", "hush"],
     "smoker": ["no", "yes"],
@@ -70,20 +70,20 @@ CATEGORIES: dict[str, list[str]] = {
 
 
 def survey(mechanism: str = "") -> Survey:
-    """The survey of the file, or of the file with another mechanism."""
+    """Return the survey, optionally with another mechanism."""
     return Survey.from_toml(file(mechanism) if mechanism else FILE)
 
 
 def file(mechanism: str) -> str:
-    """The file with another mechanism."""
+    """Return the survey file with another mechanism."""
     before, _, after = FILE.partition('kind = "split-questionnaire"\ngamma = "19"\nmax_length = 2')
     return before + mechanism + after
 
 
 def people(count: int, seed: int) -> list[Record]:
-    """Answers as people give them; what they are not asked or leave out is not there.
+    """Return simulated answers, with no entry for questions that are skipped or not asked.
 
-    Answers depend on each other, and the ends of bins are among the numbers.
+    Answers depend on each other; the numbers include the bounds of bins.
     """
     rng = np.random.default_rng(seed)
     return [_person(rng) for _ in range(count)]
@@ -109,7 +109,7 @@ def _person(rng: np.random.Generator) -> Record:
 
 
 def category(record: Record, name: str) -> str:
-    """Which category an answer is, by what the survey's author meant."""
+    """Return the category of an answer, decided independently of the code under test."""
     if name.startswith("symptoms."):
         return "yes" if name.removeprefix("symptoms.") in record["symptoms"] else "no"
     if name not in record:
@@ -122,7 +122,7 @@ def category(record: Record, name: str) -> str:
 
 
 def shares(records: Sequence[Record], names: Sequence[str]) -> dict[tuple[str, ...], float]:
-    """True shares of all combinations of answers, in row-major order."""
+    """Return the true shares of all combinations of answers, in row-major order."""
     found = [tuple(category(record, name) for name in names) for record in records]
     cells = product(*(CATEGORIES[name] for name in names))
     return {cell: found.count(cell) / len(records) for cell in cells}

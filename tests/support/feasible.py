@@ -1,8 +1,8 @@
 """Small surveys of every shape, and likelihood ratios of their reports, by enumeration.
 
-Everything is written down from the definitions with integers: which records are feasible, how
-likely each report is under each of them, and the largest ratio of two of these. Questions may have
-conditions or several answers, be unperturbed, or be perturbed though they are not sensitive.
+Everything is computed from the definitions with integers: the feasible records, the likelihood of
+each report under each of them, and the largest ratio of two of these. Questions may have
+conditions or multiple responses, be unperturbed, or be perturbed though they are not sensitive.
 """
 
 import math
@@ -18,7 +18,7 @@ NOT_ASKED = "not asked"
 
 
 def small_surveys(rng, count, most=4):
-    """Documents with what is asked of whom and channels: every size, condition and mechanism."""
+    """Yield survey cases with random shapes, conditions and mechanisms."""
     for _ in range(count):
         yield _survey(rng, most)
 
@@ -30,7 +30,7 @@ def _survey(rng, most):
     for j, size in enumerate(sizes):
         wanted = {}
         if several is not None and j in (several, several + 1):
-            # Two options of one question with several answers.
+            # Two options of one multiple-response question.
             name = f"several.o{j}"
             questions.append({"name": name, "categories": ["no", "yes"], "sensitive": True})
             conditions.append({})
@@ -41,7 +41,7 @@ def _survey(rng, most):
                 codes = range(shape[i])
                 wanted[i] = tuple(sorted(rng.sample(codes, rng.randint(1, shape[i] - 1))))
         conditional = bool(wanted)
-        # The only answer besides “not asked” makes a question with two.
+        # With “not asked”, one category is enough.
         size = rng.choice([1, size]) if conditional else size
         categories = [f"c{code}" for code in range(size)] + [NOT_ASKED] * conditional
         sensitive = rng.random() < 0.7
@@ -59,7 +59,7 @@ def _survey(rng, most):
 
 
 class Case:
-    """A survey, its feasible records and the weight of each report under each of these."""
+    """A survey, its feasible records and the weight of each report under each record."""
 
     def __init__(self, questions, conditions, shape, mechanism, weights):
         self.survey = document(mechanism, *_as_asked(questions))
@@ -82,11 +82,11 @@ class Case:
         return True
 
     def all_weights(self):
-        """The same for every record, whether it can be or not."""
+        """Return the same weights for all records, feasible or not."""
         return self._weights()
 
     def weights(self):
-        """Integers proportional to P(report | record), shape (reports, feasible records)."""
+        """Return integers proportional to P(report | record), shape (reports, feasible records)."""
         places = [int(np.ravel_multi_index(u, self.shape)) for u in self.feasible()]
         return self._weights()[:, places]
 
@@ -103,7 +103,7 @@ class Case:
 
 
 def _as_asked(questions):
-    """Questions of a survey file, where options are part of one question."""
+    """Convert questions to those of a survey file, where options are part of one question."""
     options = [each for each in questions if each["name"].startswith("several.")]
     if not options:
         return questions
@@ -130,7 +130,7 @@ def _diagonal(rng, questions, shape):
 
 
 def _together(matrices):
-    """Of every report, a row, and record, a column: one draw for each attribute."""
+    """Return the matrix of independent draws per attribute; rows are reports, columns records."""
     whole = np.ones((1, 1), dtype=object)
     for matrix in matrices:
         whole = np.kron(whole, np.array(matrix, dtype=object))
@@ -208,7 +208,7 @@ def _split(rng, questions, shape):
 
     def weights():
         rows = dense_split.matrix(shape, public, gamma, prime, direct, classes).values()
-        # A row's common factor is none of a ratio's.
+        # Divide each row by its common divisor, which cancels in ratios.
         scaled = []
         for row in rows:
             scale = math.lcm(*(p.denominator for p in row))
@@ -219,9 +219,9 @@ def _split(rng, questions, shape):
 
 
 def largest_ratio(groups, sizes=None):
-    """The largest ratio of two columns, over all rows; infinite where one is 0 and another not.
+    """Return the largest ratio of two columns over all rows; infinite where only one is 0.
 
-    Columns are those of an array of integers, each to be divided by its size.
+    Columns are those of an array of integers; each is divided by its size.
     """
     if groups.shape[1] < 2:
         return Fraction(1)
@@ -238,7 +238,7 @@ def largest_ratio(groups, sizes=None):
 
 
 def by_agreement(records, agree):
-    """Places of records, in groups that agree on some attributes."""
+    """Return positions of records, grouped by their values of some attributes."""
     found = {}
     for place, record in enumerate(records):
         found.setdefault(tuple(record[j] for j in sorted(agree)), []).append(place)

@@ -1,4 +1,4 @@
-"""A published survey that the project does not ship, beside the repository."""
+"""A published survey that is not part of the repository."""
 
 from pathlib import Path
 
@@ -6,5 +6,5 @@ import pytest
 
 NIGERIA = Path(__file__).resolve().parents[3] / "shared" / "field-data" / "nigeria.csv"
 
-#: Mark of what needs it.
+#: Mark of tests that need the published data.
 published = pytest.mark.skipif(not NIGERIA.exists(), reason="the field data are no part of this")

@@ -1,4 +1,4 @@
-"""Files of reports, and what a plain loop over them counts."""
+"""Files of reports, and their counts by a plain loop."""
 
 import random
 import sqlite3
@@ -15,7 +15,7 @@ from halftruth_shared.protocol.reports import Report
 
 
 def some(ids: Iterable[int], seed: int = 0) -> list[Report]:
-    """Reports with these numbers as ids, answered by chance."""
+    """Return reports with these ids and random answers."""
     chance = random.Random(seed)
     return [
         Report(id=UUID(int=id_), values=[chance.randrange(2), chance.randrange(3)]) for id_ in ids
@@ -23,7 +23,7 @@ def some(ids: Iterable[int], seed: int = 0) -> list[Report]:
 
 
 def told(files: Iterable[Path]) -> list[tuple[bytes, bytes]]:
-    """Ids and answers of open reports, file by file by name, row by row."""
+    """Return ids and answers of open reports, by file name and row."""
     rows: list[tuple[UUID, list[int]]] = []
     for file in sorted(files):
         if file.suffix == ".parquet":
@@ -38,7 +38,7 @@ def told(files: Iterable[Path]) -> list[tuple[bytes, bytes]]:
 def by_hand(
     files: Iterable[Path], known: Iterable[bytes] = ()
 ) -> tuple[set[bytes], Counter[bytes]]:
-    """Ids and counts by cell: each id once that is not known, and none with several cells."""
+    """Return new ids and counts by cell, leaving out ids with conflicting cells."""
     cells: dict[bytes, set[bytes]] = {}
     for id_, cell in told(files):
         cells.setdefault(id_, set()).add(cell)
@@ -48,12 +48,12 @@ def by_hand(
 
 
 def provenance(folder: Path) -> Provenance:
-    """What a folder says of itself."""
+    """Return the provenance of a folder."""
     return msgspec.json.decode((folder / "provenance.json").read_bytes(), type=Provenance)
 
 
 def counted(folder: Path) -> tuple[set[bytes], Counter[bytes]]:
-    """Ids and counts by cell of a folder of counts."""
+    """Return ids and counts by cell of a folder of counts."""
     ids = [
         id_.bytes
         for file in sorted(folder.glob("ids-*.parquet"))

@@ -1,4 +1,4 @@
-"""Requests that are made to cost a collector much, and what they cost its workers."""
+"""Requests designed to be expensive for a collector, and their cost to its workers."""
 
 import contextlib
 import json
@@ -12,13 +12,13 @@ from uuid import uuid4
 
 from wire import REPORTS, answers, connect, get, in_chunks, post, processor_seconds
 
-#: Bytes of what is repeated in a request.
+#: Bytes of the repeated part of a request.
 SIZES = (8_192, 65_536, 1_048_576)
 
-#: Seconds of the processor that are to be used for a size before their mean means anything.
+#: Processor seconds to spend on a size before their mean is reliable.
 _ENOUGH = 0.03
 
-#: Requests of each size, at the most.
+#: Maximum number of requests of each size.
 _MOST = 30
 
 
@@ -26,7 +26,7 @@ def _head(fields: bytes) -> bytes:
     return f"POST {REPORTS} HTTP/1.1\r\nHost: here\r\n".encode() + fields + b"\r\n\r\n"
 
 
-#: A whole request with so many bytes of what is bad about it.
+#: Builders of whole requests, given the size of the expensive part in bytes.
 ATTACKS: dict[str, Callable[[int], bytes]] = {
     "one-byte chunks": lambda size: in_chunks(*[b"x"] * size),
     "extensions of a chunk": lambda size: in_chunks().replace(
@@ -53,7 +53,7 @@ ATTACKS: dict[str, Callable[[int], bytes]] = {
 
 
 def reports(digest: str) -> Callable[[int], bytes]:
-    """Requests of so many bytes of reports that are well but for the last one."""
+    """Return a builder of requests of a given size whose last report is invalid."""
 
     def make(size: int) -> bytes:
         batch = [{"id": str(uuid4()), "values": [0, 1]} for _ in range(max(1, size // 66))]
@@ -64,7 +64,7 @@ def reports(digest: str) -> Callable[[int], bytes]:
 
 
 def cost(url: str, workers: list[int], make: Callable[[int], bytes], size: int) -> float:
-    """Seconds of the processor that one request of a size costs the workers."""
+    """Return the processor seconds that one request of a size costs the workers."""
     request = make(size)
     before = processor_seconds(workers)
     sent = 0
@@ -75,7 +75,7 @@ def cost(url: str, workers: list[int], make: Callable[[int], bytes], size: int) 
 
 
 def ask(url: str, request: bytes) -> int:
-    """Send a request whatever becomes of it, and return the status of its answer, 0 if none."""
+    """Send a request and return the status of its answer, or 0 without one."""
     with connect(url) as connection:
         sending = threading.Thread(target=_send, args=(connection, request))
         sending.start()
@@ -90,20 +90,20 @@ def ask(url: str, request: bytes) -> int:
 
 
 def _send(connection: socket.socket, data: bytes) -> None:
-    # Refused in the middle, the rest of it is not taken.
+    # A server that refuses early does not read the rest.
     with contextlib.suppress(OSError):
         connection.sendall(data)
 
 
 @dataclass
 class Beside:
-    """Single reports that were sent one after the other while something else went on.
+    """Single reports sent one after the other during another activity.
 
     Attributes
     ----------
     statuses : set of int
     seconds : list of float
-        How long each one took.
+        Duration of each request.
     """
 
     statuses: set[int]
@@ -112,7 +112,7 @@ class Beside:
 
 @contextmanager
 def reports_beside(url: str, body: Callable[[], bytes]) -> Iterator[Beside]:
-    """Send single reports as long as the block runs."""
+    """Send single reports until the block is left."""
     seen, done = Beside(set(), []), threading.Event()
 
     def send() -> None:
@@ -134,7 +134,7 @@ def reports_beside(url: str, body: Callable[[], bytes]) -> Iterator[Beside]:
 
 @contextmanager
 def half_sent(url: str, count: int, *, heads: bool) -> Iterator[list[socket.socket]]:
-    """So many connections with half a head, or with half a body."""
+    """Open `count` connections and send half a request head, or half a body, on each."""
     whole = get("/healthz") if heads else post(b"x" * 1_000)
     with ExitStack() as stack:
         connections = [stack.enter_context(connect(url)) for _ in range(count)]

@@ -1,4 +1,4 @@
-"""HPKE (RFC 9180), of X25519, HKDF-SHA256 and AES-128-GCM alone: base mode, one message."""
+"""HPKE (RFC 9180) with X25519, HKDF-SHA256 and AES-128-GCM: base mode, one message."""
 
 import hmac
 
@@ -14,14 +14,14 @@ def labelled_extract(suite, salt, label, key):
 
 
 def labelled_expand(suite, key, label, info, length):
-    """One block of HKDF (RFC 5869), which is enough for all that is asked here."""
+    """Return one block of HKDF (RFC 5869), the most that HPKE needs here."""
     assert length <= 32
     labelled = length.to_bytes(2, "big") + b"HPKE-v1" + suite + label + info
     return hmac.digest(key, labelled + b"\x01", "sha256")[:length]
 
 
 def seal(recipient, info, plaintext, aad=b"", ephemeral=None):
-    """Encapsulated key and ciphertext, to the 32 bytes of a public key."""
+    """Return the encapsulated key and the ciphertext for a public key of 32 bytes."""
     ephemeral = ephemeral or X25519PrivateKey.generate()
     point = ephemeral.exchange(X25519PublicKey.from_public_bytes(recipient))
     enc = ephemeral.public_key().public_bytes_raw()

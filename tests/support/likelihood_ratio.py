@@ -1,7 +1,7 @@
-"""Likelihood-ratio tests of reports, by dense matrices, beside which the power of results is shown.
+"""Likelihood-ratio tests of reports by dense matrices, a reference for the power of results.
 
 The likelihood of the reports is maximized numerically over all distributions of the answers, with
-and without the effect; nothing of it is taken from the code under test.
+and without the effect, independently of the code under test.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ Array = np.ndarray
 
 
 def channel(survey: Survey) -> Array:
-    """P(report | record), rows reports."""
+    """Return P(report | record); rows are reports."""
     mechanism, shape = survey.mechanism, survey.schema.shape
     if isinstance(mechanism, GammaDiagonal):
         return np.array(gamma_diagonal(int(np.prod(shape)), mechanism.gamma), dtype=float)
@@ -35,12 +35,12 @@ def channel(survey: Survey) -> Array:
 
 
 def number_of_reports(counts: Counts) -> Array:
-    """Return how many of each report there are, in the order of :func:`channel`."""
+    """Return the number of reports of each kind, in the order of :func:`channel`."""
     return counts.marginal(range(len(counts.shape))).ravel().astype(float)
 
 
 def maximum(of: Callable[[Array], Array], size: int, matrix: Array, numbers: Array) -> float:
-    """Return the largest log-likelihood of the reports, of tables by `size` parameters."""
+    """Return the maximum log-likelihood of the reports over tables with `size` parameters."""
     seen = numbers > 0
     share, rows = numbers[seen] / numbers.sum(), matrix[seen]
 
@@ -57,7 +57,7 @@ def ratio_test(
     matrix: Array,
     numbers: Array,
 ) -> float:
-    """P-value of the likelihood-ratio test of the second model within the first."""
+    """Return the p-value of the likelihood-ratio test of the second model within the first."""
     free, bound = (maximum(of, n, matrix, numbers) for of, n in zip(tables, sizes, strict=True))
     return float(chi2.sf(2 * (free - bound), sizes[0] - sizes[1]))
 
@@ -67,7 +67,7 @@ def _shares(parameters: Array) -> Array:
 
 
 def association(shape: tuple[int, ...]) -> tuple[Any, tuple[int, int]]:
-    """Models of answers in which the first two are associated, and in which they are not."""
+    """Return models in which the first two answers are associated, and independent."""
     first, second, rest = shape[0], shape[1], int(np.prod(shape[2:]))
 
     def with_rest(pair: Array, parameters: Array) -> Array:
@@ -87,7 +87,7 @@ def association(shape: tuple[int, ...]) -> tuple[Any, tuple[int, int]]:
 
 
 def logistic(shape: tuple[int, ...]) -> tuple[Any, tuple[int, int]]:
-    """Logistic models of the first of three yes/no questions on the others; without the second."""
+    """Return logistic models of the first of three questions, with and without the second."""
 
     def table(p: Array) -> Array:
         second, third = np.indices((2, 2))
@@ -98,9 +98,9 @@ def logistic(shape: tuple[int, ...]) -> tuple[Any, tuple[int, int]]:
 
 
 class Setting(NamedTuple):
-    """An effect, the world that it is in, what asks for it, and the models that it separates.
+    """An effect, its world and query, and the two models that differ by it.
 
-    The first row of a quantity has the test, or the table where none is named.
+    The p-value is that of the first row of the quantity, or of the table if none is named.
     """
 
     effect: str
@@ -115,7 +115,7 @@ _GROUPS = {"answer": {"q1": "1"}, "groups": "q0", "reference": "0"}
 _ON_TWO = {"outcome": "q0", "predictors": ["q1", "q2"], "present": {"q0": "1"}}
 _LINEAR = {**_ON_TWO, "model": "linear", "present": {}, "scores": {"q0": "ranks"}}
 
-#: Effects of which a likelihood-ratio test finds about half.
+#: Effects that a likelihood-ratio test detects with a power of about 50 %.
 SETTINGS = tuple(
     Setting(effect, World(name, shape, mechanism, reports, strength), query, quantity, models)
     for effect, query, quantity, models, shape in (
@@ -134,7 +134,7 @@ SETTINGS = tuple(
 
 
 def power(setting: Setting, surveys: int) -> tuple[Any, ...]:
-    """Percent of surveys in which an effect is found: in true records, by reports, by the ratio."""
+    """Return the power in percent: from true records, from reports, by the likelihood ratio."""
     world, found = setting.world, np.zeros((surveys, 3))
     (tables, sizes), matrix = setting.models(world.shape), channel(world.surveys[0])
     query = ANALYSES[setting.effect].query(**setting.query)

@@ -1,4 +1,4 @@
-"""Estimates, mined itemsets and rules one by one, as tests look at them."""
+"""Single rows of estimates, mined itemsets and rules, for tests."""
 
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -8,7 +8,7 @@ from halftruth_shared.results.long_table import Rows
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule: what is not its own is of its confidence."""
+    """A rule; attributes that it does not define are those of its confidence."""
 
     confidence: object
     support: object
@@ -27,7 +27,7 @@ class Rule:
 
 
 def rules_of(found):
-    """The rules of an estimator's answer or of a result."""
+    """Return the rules of an estimator's answer or of a result."""
     rows = list(found.rows)
     quantities = {}
     for row in rows:
@@ -38,5 +38,5 @@ def rules_of(found):
 
 
 def rows_of(estimates):
-    """The rows of columns of estimates without keys."""
+    """Return the rows of columns of estimates without keys."""
     return list(Rows(SimpleNamespace(keys=[], estimates=estimates)))

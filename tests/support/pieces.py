@@ -1,4 +1,4 @@
-"""Pieces of work for executors, which processes elsewhere have to find by name."""
+"""Functions for executors, importable by name in other processes."""
 
 import os
 import signal
@@ -12,12 +12,12 @@ from halftruth_collector.executors import Map
 
 
 def square(number: int) -> tuple[int, int]:
-    """The square, and who worked it out."""
+    """Return the square and the id of the process that computed it."""
     return number * number, os.getpid()
 
 
 def end_at(piece: int, once: Path | None) -> int:
-    """End the process that works out piece 3; only the first time if there is a file for it."""
+    """End the process at piece 3; with a file, only the first time."""
     if piece == 3 and not (once and once.exists()):
         if once:
             once.touch()
@@ -26,9 +26,9 @@ def end_at(piece: int, once: Path | None) -> int:
 
 
 def ending(map_pieces: Map, folder: Path | None) -> Map:
-    """Another `map`, a process of which ends after one of the pieces of each call is done.
+    """Return a `map` whose process ends after one piece of each call.
 
-    Only the first time where there is a folder to remember it in.
+    With a folder, which records it, this happens only the first time.
     """
 
     def map_and_end(function: Callable[..., Any], *iterables: Any) -> Iterator[Any]:
@@ -48,7 +48,7 @@ def _end_after(function: Callable[..., Any], once: Path | None, piece: Any) -> A
 
 
 def mark(folder: Path, piece: int) -> int:
-    """Leave a file for the piece, a little later."""
+    """Create a file for the piece, after a short delay."""
     time.sleep(0.1)
     (folder / str(piece)).touch()
     return piece

@@ -1,4 +1,4 @@
-"""The nginx.conf of docker/, made to run on loopback by itself."""
+"""The nginx.conf of docker/, adapted to run alone on loopback."""
 
 import ssl
 import subprocess
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def certify(folder: Path) -> tuple[Path, Path]:
-    """Make a certificate of this machine and its key."""
+    """Create a self-signed certificate for localhost and its key."""
     certificate, key = folder / "tls.crt", folder / "tls.key"
     subprocess.run(
         [
@@ -23,24 +23,24 @@ def certify(folder: Path) -> tuple[Path, Path]:
 def nginx_files(
     root: Path, folder: Path, plain: int, port: int, collectors: str, most: str = "8000000"
 ) -> tuple[Path, ssl.SSLContext]:
-    """Write what nginx needs into a folder.
+    """Write the files of nginx into a folder.
 
     Parameters
     ----------
     root : Path
-        Of the project.
+        Root of the project.
     folder : Path
     plain, port : int
-        Without and with TLS.
+        Ports without and with TLS.
     collectors : str
-        In the place of the collector of nginx.conf.
+        Replaces the collector of nginx.conf.
     most : str
-        In the place of its largest body.
+        Replaces its maximum body size.
 
     Returns
     -------
     tuple
-        The file to start nginx with, and what trusts its certificate.
+        The configuration file, and a TLS context that trusts the certificate.
     """
     certificate, key = certify(folder)
     text = (root / "docker/nginx.conf").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Imported questionnaires, and a bound of their time and memory."""
+"""Imported questionnaires, and limits of processor time and memory."""
 
 import io
 import signal
@@ -18,7 +18,7 @@ CHOICES = [
 
 @contextmanager
 def short_of_memory_and_time():
-    """No more than 40 MB in this block, and 5 seconds of processor; it takes a hundredth of it."""
+    """Limit the block to 40 MB and 5 seconds of processor time, a hundred times the normal use."""
 
     def too_long(*_):
         raise AssertionError("the processor was busy for 5 seconds")

@@ -1,8 +1,8 @@
-"""Commands that are refused."""
+"""Assertions about commands that fail."""
 
 
 def assert_one_line(ended, *said, never=()):
-    """A command ended with one line of complaint, which says this and nothing of that."""
+    """Assert that a command failed with one line that contains `said` and nothing of `never`."""
     status, printed, complaint = ended
     assert (status, printed, complaint.count("\n")) == (2, "", 1)
     for words in said:

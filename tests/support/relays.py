@@ -1,4 +1,4 @@
-"""A collector, a relay and devices in one process, and what a stranger finds in their files."""
+"""A collector, a relay and devices in one process, and searches of their files."""
 
 import base64
 from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ class Device:
     relay_id: UUID = field(default_factory=uuid4)
 
     def sealed(self, survey: Survey, digest: str | None = None) -> dict[str, str]:
-        """The report in its envelope, as this device sends it."""
+        """Return the sealed report in its envelope, as this device sends it."""
         assert survey.relay is not None
         packed = survey.report_space.pack(list(self.values))
         made = seal_for_relay(
@@ -43,7 +43,7 @@ class Device:
 
 @dataclass
 class Parties:
-    """A collector with its store, a relay with its own, and a survey that names both."""
+    """A collector and a relay, each with a store, and a survey that names both."""
 
     survey: Survey
     collector: Flask
@@ -56,7 +56,7 @@ class Parties:
 
     @property
     def http(self) -> FlaskClient:
-        """For what is sent to the relay."""
+        """Return an HTTP client of the relay."""
         return self.relay.test_client()
 
     @property
@@ -72,7 +72,7 @@ class Parties:
         return self.http.post(self.path, json=body, headers=headers)
 
     def fill(self, count: int) -> list[Device]:
-        """So many devices, whose reports the relay has acknowledged."""
+        """Return `count` devices whose reports the relay has acknowledged."""
         devices = [Device((n % 2, n % 3)) for n in range(count)]
         for start in range(0, count, 1_000):
             response = self.send(*devices[start : start + 1_000])
@@ -80,11 +80,11 @@ class Parties:
         return devices
 
     def passing(self, **given) -> Passing:
-        """What passes reports on, in the thread of its caller."""
+        """Return a forwarder of reports that runs in the caller's thread."""
         return Passing(self.relay_store, Event(), **given)
 
     def close(self) -> None:
-        """Close the survey at the relay, and let it pass on what it holds."""
+        """Close the survey at the relay, and forward the reports that it holds."""
         relaying.close(self.relay_store, self.survey.id)
         self.passing().look()
 
@@ -111,7 +111,7 @@ class Parties:
 
 
 def with_relay(survey: Survey, folder: Path, **given) -> Survey:
-    """A survey that names a relay with the keys of these two files, which are made."""
+    """Return the survey with a relay, whose keys are written to two files of the folder."""
     relay = {
         "url": f"http://127.0.0.1:{free_port()}",
         "key": create_sealing_key(folder / "relay.pem"),
@@ -126,7 +126,7 @@ def with_relay(survey: Survey, folder: Path, **given) -> Survey:
 def parties(
     survey: Survey, database: str, relay_database: str, folder: Path, **settings
 ) -> Iterator[Parties]:
-    """A collector with this survey published, and a relay that it is registered at."""
+    """Run a collector that has published this survey, and a relay that has registered it."""
     collector = create_collector(
         Config(
             database=database,
@@ -160,12 +160,12 @@ def parties(
 
 
 def contents(folder: Path) -> bytes:
-    """Everything that the files of a folder hold, logs of databases included."""
+    """Return the contents of all files of a folder, including database logs."""
     return b"".join(file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file())
 
 
 def inner_reports(store: RelayStore) -> list[bytes]:
-    """Reports that a relay holds, as they are sealed to the collector."""
+    """Return the reports that a relay holds, still sealed to the collector."""
     survey = store.all()[0]
     with store.database.reading() as connection:
         rows = connection.exec_driver_sql(
@@ -175,5 +175,5 @@ def inner_reports(store: RelayStore) -> list[bytes]:
 
 
 def positions(data: bytes, needles: Sequence[bytes]) -> list[int]:
-    """Where each of these is in some bytes, -1 for nowhere."""
+    """Return the position of each needle in the data, -1 if absent."""
     return [data.find(needle) for needle in needles]

@@ -1,4 +1,4 @@
-"""People whose true answers are at hand, and simulated surveys of them under three mechanisms."""
+"""People with known true answers, and simulated surveys of them under three mechanisms."""
 
 import numpy as np
 import pandas as pd
@@ -32,7 +32,7 @@ SURVEYS = {
 
 
 def people(count=3_000):
-    """Answers of so many people, a column for each question; how they vote depends on the rest."""
+    """Return answers of `count` people, with votes that depend on the other answers."""
     rng = np.random.default_rng(2)
     sex, town = rng.random(count) < 0.4, rng.random(count) < 0.3
     vote = (rng.random(count) < 0.45 + 0.2 * sex + 0.25 * town) + (rng.random(count) < 0.2) * 1
@@ -40,14 +40,14 @@ def people(count=3_000):
 
 
 def independent_people():
-    """Answers of 3 000 people of whom every combination has the product of its shares, exactly."""
+    """Return answers of 3 000 people in which the questions are exactly independent."""
     shares = np.multiply.outer(np.multiply.outer([0.6, 0.4], [0.5, 0.3, 0.2]), [0.7, 0.3])
     cells = np.stack(np.indices(SCHEMA.shape), axis=-1).reshape(-1, 3)
     return answers(np.repeat(cells, np.rint(3_000 * shares.ravel()).astype(int), axis=0))
 
 
 def answers(codes, schema=SCHEMA):
-    """Records of codes as a data frame of answers."""
+    """Convert records of codes to a data frame of answers."""
     return pd.DataFrame(
         {
             attribute.name: pd.Categorical.from_codes(column, attribute.categories)
@@ -57,14 +57,14 @@ def answers(codes, schema=SCHEMA):
 
 
 def codes_of(asked, schema=SCHEMA):
-    """The same people as rows of codes."""
+    """Convert a data frame of answers to rows of codes."""
     return np.stack([asked[name].cat.codes for name in schema.names], axis=1)
 
 
 def estimators(survey, asked, surveys=400, target="population", seed=3):
-    """Estimates of simulated surveys.
+    """Yield estimates of simulated surveys.
 
-    For *population* each is of as many people drawn from these, for *respondents* of these.
+    For *population* each survey samples these people, for *respondents* it asks all of them.
     """
     rng = np.random.default_rng(seed)
     codes = codes_of(asked, survey.schema)
@@ -74,13 +74,13 @@ def estimators(survey, asked, surveys=400, target="population", seed=3):
 
 
 def drawn_counts(survey, shares, people, surveys, target="population", seed=3):
-    """Counts of simulated surveys, drawn from the probabilities of every report; and the truth.
+    """Return counts of simulated surveys, drawn from the report probabilities, and the truth.
 
     Parameters
     ----------
     survey : Survey
     shares : ndarray
-        Of every record, shape of the schema.
+        Share of each record, shape of the schema.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""A collector as it is run, in processes of its own."""
+"""A collector run as in production, in separate processes."""
 
 import json
 import os
@@ -17,13 +17,13 @@ from wire import PATIENCE
 
 
 class Running:
-    """A collector in processes of its own.
+    """A collector in separate processes.
 
     Attributes
     ----------
     url : str
     process : Popen
-        The first process.
+        The parent process.
     """
 
     def __init__(self, url: str, process: "subprocess.Popen[str]", log: Path) -> None:
@@ -32,14 +32,14 @@ class Running:
         self._log = log
 
     def said(self) -> str:
-        """Everything on standard error so far."""
+        """Return the standard error so far."""
         return self._log.read_text()
 
     def workers(self) -> list[int]:
         return wire.children(self.process.pid)
 
     def processor_seconds(self) -> float:
-        """What the workers have used of the processor."""
+        """Return the processor seconds used by the workers."""
         return wire.processor_seconds(self.workers())
 
 
@@ -53,12 +53,12 @@ def run_collector(
 ) -> Iterator[Running]:
     """Run a collector, or another program of its server, with one worker until the block is left.
 
-    The command ``halftruth serve`` looks at its database and becomes this process; its own tests
-    are those of the whole way. Settings in lower case are those of ``Popen``.
+    The command ``halftruth serve`` checks its database and becomes this process; the end-to-end
+    tests cover it. Settings in lower case are passed to ``Popen``.
     """
     words = ["--port", "0", "--workers", "1", *options]
     given = serve.make_context("serve", words).params
-    # No settings of this machine.
+    # Ignore settings of the environment.
     environment = {k: v for k, v in os.environ.items() if not k.startswith("HALFTRUTH_")}
     environment |= {"HALFTRUTH_DATABASE": database, "HALFTRUTH_RATE_LIMIT": "off"}
     given["program"] = program

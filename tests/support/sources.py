@@ -1,4 +1,4 @@
-"""Counts, estimates and what analyses are asked about, of reports that are at hand."""
+"""Counts, estimates and analysis contexts of given reports."""
 
 from datetime import UTC, datetime
 
@@ -10,14 +10,14 @@ NOW = datetime(2026, 5, 9, tzinfo=UTC)
 
 
 def counts_of(survey, rows, rng=None):
-    """Counts of reports as rows of codes; with a generator, of answers that are perturbed by it."""
+    """Return counts of reports as rows of codes; with a generator, perturb the rows first."""
     if rng is not None:
         rows = survey.perturbation.reports(np.asarray(rows), rng)
     return Counts.from_reports(survey, rows)
 
 
 def coefficients(result):
-    """The intercept and the coefficients of a regression."""
+    """Return the intercept and the coefficients of a regression."""
     return [row for row in result.rows if row.quantity in ("intercept", "coefficient")]
 
 
@@ -26,13 +26,13 @@ def estimator_of(survey, rows, rng=None):
 
 
 def source_of(survey, rows, rng=None, *, min_reports=1, **more):
-    """What an analysis is asked about: counts, or rows as for `counts_of`."""
+    """Return the context of an analysis, from counts or from rows as for `counts_of`."""
     counts = rows if isinstance(rows, Counts) else counts_of(survey, rows, rng)
     return AnalysisContext(survey, counts, NOW, min_reports=min_reports, **more)
 
 
 def aimed(estimator, target):
-    """The same estimates with errors for a target."""
+    """Return the estimator with errors for another target."""
     return Estimator(
         estimator.survey,
         estimator.counts,
@@ -45,5 +45,5 @@ def aimed(estimator, target):
 
 
 def aim(table, target):
-    """The same table with errors for a target: the population, or these respondents alone."""
+    """Return the table with errors for a target: the population or these respondents alone."""
     return table.alone if target == "respondents" else table

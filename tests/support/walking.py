@@ -1,4 +1,4 @@
-"""Every random outcome of a sampler, one after the other."""
+"""Enumeration of all random outcomes of a sampler."""
 
 import math
 from collections import defaultdict
@@ -6,10 +6,10 @@ from fractions import Fraction
 
 
 def walked(sample):
-    """The exact distribution of what ``sample(randbelow)`` returns.
+    """Return the exact distribution of the result of ``sample(randbelow)``.
 
     Depth first over the tree of draws: each run replays the choices of `path` and takes the first
-    branch of every draw beyond them.
+    branch of each draw beyond them.
     """
     distribution = defaultdict(Fraction)
     path = []

@@ -1,4 +1,4 @@
-"""What reports about views weigh, written down from the definition of the estimates, densely."""
+"""Weights of reports about views, computed densely from the definition of the estimates."""
 
 import math
 from fractions import Fraction
@@ -13,7 +13,7 @@ from halftruth_shared.mechanisms.split_questionnaire.views import ViewClass
 
 
 def views(*classes):
-    """Classes of views: names of attributes, how many to choose, weight."""
+    """Return classes of views from names of attributes, number to choose and weight."""
     return [
         ViewClass(
             attributes=(tuple(names),), choose=None if choose is None else (choose,), weight=weight
@@ -59,7 +59,7 @@ def survey_of(design):
 
 
 class Definition:
-    """A survey's reports and what they weigh, from what is written of them.
+    """Reports of a survey and their weights, computed from the definitions.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Definition:
                 self.channel[row, columns, number] = view.weight / total * likely / likely.sum()
 
     def weights(self, positions, by_view):
-        """What a report adds to each cell of a table, shape (*table, public cells, symbols)."""
+        """Return the weight of a report in each cell, shape (*table, public cells, symbols)."""
         shape = self.schema.shape
         free = [j for j in positions if j not in self.public]
         cells = math.prod(shape[j] for j in free)
@@ -137,7 +137,7 @@ class Definition:
         return result
 
     def covariance(self, positions, by_view, expected):
-        """Covariance of a table for *population*, given how many reports each view has."""
+        """Return the covariance of a table for *population*, given the reports per view."""
         weights = self.weights(positions, by_view)
         weights = weights.reshape(-1, *weights.shape[-2:])
         result = np.zeros((len(weights),) * 2)
@@ -150,14 +150,14 @@ class Definition:
 
 
 def population(shape, seed=0):
-    """Shares of all records as fractions: whole numbers out of 997, uneven."""
+    """Return uneven shares of all records as fractions of 997."""
     rng = np.random.default_rng(seed)
     cells = math.prod(shape)
     return rng.multinomial(997, rng.dirichlet(np.full(cells, 0.3))).reshape(shape)
 
 
 def expected_counts(survey, definition, whole):
-    """Counts that are exactly as expected, so many reports that they are whole numbers."""
+    """Return counts that equal their expectation, with enough reports to be integers."""
     gamma = survey.mechanism.gamma
     total = sum(view.weight for view in definition.views)
     shares = [v.channel.share * Fraction(v.weight, total * 997) for v in definition.views]
@@ -183,7 +183,7 @@ def expected_counts(survey, definition, whole):
 
 
 def tables(survey):
-    """Positions of the attributes of every table that the reports tell of, in some order."""
+    """Yield positions of the attributes of each identified table, in varying order."""
     unbiased = reconstruction(survey)
     for length in range(1, len(survey.schema.names) + 1):
         for number, chosen in enumerate(combinations(range(len(survey.schema.names)), length)):

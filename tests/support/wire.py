@@ -1,4 +1,4 @@
-"""Requests as they go over the wire, and what the processes that answer them cost."""
+"""Raw HTTP requests, and the processor time of the processes that answer them."""
 
 import contextlib
 import fcntl
@@ -17,20 +17,20 @@ from typing import Any
 
 from werkzeug.serving import make_server
 
-#: Seconds after which nothing more is waited for.
+#: Timeout in seconds of all waits.
 PATIENCE = 120
 
 REPORTS = "/v1/surveys/health/reports"
 
 
 def connect(url: str) -> socket.socket:
-    """A connection to a server on loopback."""
+    """Connect to a server on loopback."""
     host, port = url.removeprefix("http://").split(":")
     return socket.create_connection((host, int(port)), timeout=PATIENCE)
 
 
 def post(body: bytes, *headers: str) -> bytes:
-    """A whole request as it goes over the wire."""
+    """Return the bytes of a POST request."""
     lines = [f"POST {REPORTS} HTTP/1.1", "Host: here", f"Content-Length: {len(body)}", *headers]
     return "\r\n".join([*lines, "", ""]).encode() + body
 
@@ -40,13 +40,13 @@ def get(path: str) -> bytes:
 
 
 def in_chunks(*parts: bytes, path: str = REPORTS) -> bytes:
-    """A whole request whose body comes in these chunks."""
+    """Return the bytes of a POST request whose body has these chunks."""
     head = f"POST {path} HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
     return head + b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts) + b"0\r\n\r\n"
 
 
 def answers(connection: socket.socket, count: int) -> list[int]:
-    """The statuses of the next answers, fewer if the connection ends before."""
+    """Return the statuses of the next answers, fewer if the connection ends before."""
     reader = connection.makefile("rb")
     statuses: list[int] = []
     while len(statuses) < count and (line := reader.readline()):
@@ -60,7 +60,7 @@ def answers(connection: socket.socket, count: int) -> list[int]:
 
 
 def rest(connection: socket.socket) -> bytes:
-    """Everything until the other side closes."""
+    """Read until the other side closes the connection."""
     received = b""
     with contextlib.suppress(ConnectionResetError):
         while data := connection.recv(65_536):
@@ -69,22 +69,22 @@ def rest(connection: socket.socket) -> bytes:
 
 
 def taken(connection: socket.socket) -> bool:
-    """Whether a server on loopback has read all that was sent to it."""
+    """Whether a server on loopback has read everything that was sent to it."""
     unsent = fcntl.ioctl(connection, termios.TIOCOUTQ, bytes(4))
     ends = [f":{port:04X}" for _, port in (connection.getpeername(), connection.getsockname())]
     for line in Path("/proc/net/tcp").read_text().splitlines():
         columns = line.split()
         if columns[1][-5:] == ends[0] and columns[2][-5:] == ends[1]:
-            # The server's side; behind the colon is what it has not read.
+            # The server's side; the receive queue follows the colon.
             return not struct.unpack("i", unsent)[0] and int(columns[4].split(":")[1], 16) == 0
     return False
 
 
 def free_port() -> int:
-    """A port that nothing listens on, and that no outgoing connection is given meanwhile.
+    """Return an unused port outside the range of ephemeral ports.
 
-    A port of the range for outgoing connections would not do: while its server is down, a client
-    that connects to it may be given that very port and reach itself.
+    While the server is down, a client that connects to an ephemeral port may be assigned that
+    very port and reach itself.
     """
     lowest = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     while True:
@@ -98,14 +98,14 @@ def free_port() -> int:
 def listening(
     app: Callable[..., Any], port: int = 0, tls: ssl.SSLContext | None = None
 ) -> Iterator[str]:
-    """An app that answers on loopback, until the block is left; the value is its address."""
+    """Serve an app on loopback until the block is left; the value is its URL."""
 
     def whole(*request: Any) -> list[bytes]:
         parts = app(*request)
         try:
             return list(parts)
         finally:
-            # The server itself forgets to where its client hangs up meanwhile.
+            # wsgiref skips this if the client disconnects meanwhile.
             if hasattr(parts, "close"):
                 parts.close()
 
@@ -116,10 +116,10 @@ def listening(
 
 @contextlib.contextmanager
 def running(server: ThreadingMixIn) -> Iterator[ThreadingMixIn]:
-    """A server that answers from threads until the block is left.
+    """Run a threaded server until the block is left.
 
-    Then its port is free, and every request that had begun is over: none uses what it needs after
-    that has been closed.
+    On exit its port is free and all requests have ended, so that none uses a resource that has been
+    closed.
     """
     opened: weakref.WeakSet[socket.socket] = weakref.WeakSet()
     accept = server.get_request
@@ -139,14 +139,14 @@ def running(server: ThreadingMixIn) -> Iterator[ThreadingMixIn]:
         server.shutdown()
         thread.join()
         for connection in list(opened):
-            # Who keeps a connection open for more requests is not waited for.
+            # Do not wait for idle keep-alive connections.
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RD)
         server.server_close()
 
 
 def wait_until(condition: Callable[[], object], seconds: float = PATIENCE) -> None:
-    """Wait for what no event tells of."""
+    """Poll for a condition that no event signals."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "waited in vain"
@@ -154,13 +154,13 @@ def wait_until(condition: Callable[[], object], seconds: float = PATIENCE) -> No
 
 
 def children(pid: int) -> list[int]:
-    """The processes that one has started and that still run."""
+    """Return the running child processes of a process."""
     tasks = Path(f"/proc/{pid}/task").glob("*/children")
     return sorted(int(child) for task in tasks for child in task.read_text().split())
 
 
 def processor_seconds(pids: list[int]) -> float:
-    """What processes have used of the processor, to the nanosecond, in all of their threads."""
+    """Return the processor time of all threads of these processes, to the nanosecond."""
     spent = 0
     for pid in pids:
         for task in Path(f"/proc/{pid}/task").iterdir():

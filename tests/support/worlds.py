@@ -1,6 +1,6 @@
-"""Simulated surveys of worlds whose truth is known, and how often results about them are wrong.
+"""Simulated surveys of populations with known truth, and error rates of their results.
 
-Every analysis is asked of every survey. Intervals are compared with the same row of the same
+Every analysis is run for every survey. Intervals are compared with the same row of the same
 analysis of a population that answered without perturbation; claims are judged by that truth. Only
 `read` knows the shape of results.
 """
@@ -39,19 +39,19 @@ from scipy.stats import binom, norm
 from scipy.stats import t as student
 from sources import NOW
 
-#: Level of tests, and of what intervals may miss.
+#: Level of tests, and nominal rate of intervals that miss.
 ALPHA = 0.05
 
-#: What intervals of one quantity may miss, as the delta method does, and those of all together.
+#: Limits of the rate of misses for one quantity, given the delta method, and for all pooled.
 LIMIT, LIMIT_OF_ALL = 0.07, 0.055
 
-#: Chance that a suite whose rates are all at their limits fails, for each of its tables.
+#: Probability that a suite with all rates at their limits fails, for each of its tables.
 CHANCE = 0.01
 
-#: People of a population that stands for its shares.
+#: Size of the population that represents the true shares.
 _MANY = 10**9
 
-#: Powers of the number of reports that statistics grow with.
+#: Powers of the number of reports with which statistics grow.
 _GROWTH = {"chi_squared": 1.0, "g_squared": 1.0, "standardized_residual": 0.5}
 
 
@@ -60,7 +60,7 @@ _GROWTH = {"chi_squared": 1.0, "g_squared": 1.0, "standardized_residual": 0.5}
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """A population, and the survey that it is asked.
+    """A population and its survey.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class World:
     shape : tuple of int
         Number of answers of each question.
     mechanism : callable
-        The mechanism for a schema.
+        Returns the mechanism for a schema.
     reports : int
     strength, triples : float
         Standard deviation of the log odds ratios of pairs and of triples; 0 for independence.
@@ -77,14 +77,14 @@ class World:
     public : tuple of str
         Questions that are not sensitive.
     condition : bool
-        Whether the second question is asked only of those who give the first answer to the first.
+        Whether the second question is conditional on the first answer of the first.
     missing : bool
         Whether the last answer of each question is no answer, and excluded.
     waves : tuple of float
-        By how much log odds of the first question differ in each wave.
+        Shift of the log odds of the first question in each wave.
     target : str
     parts : set of str
-        Which queries are asked: of `questions`.
+        Groups of queries of :func:`questions` to run.
     """
 
     name: str
@@ -103,13 +103,13 @@ class World:
 
     @cached_property
     def surveys(self) -> list[Survey]:
-        """The survey, or that of each wave."""
+        """The survey, or the survey of each wave."""
         schema = self._schema(self.public)
         return self._series(schema, self.mechanism(schema))
 
     @cached_property
     def _open(self) -> list[Survey]:
-        """The same questions, answered without perturbation."""
+        """Return the same surveys without perturbation."""
         schema = self._schema([f"q{j}" for j in range(len(self.shape))])
         return self._series(schema, RandomizedResponse(dict.fromkeys(schema.names, "1")))
 
@@ -136,7 +136,7 @@ class World:
 
     @cached_property
     def shares(self) -> list[np.ndarray]:
-        """True share of every record, for each wave."""
+        """True share of each record, for each wave."""
         rng = np.random.default_rng(sum(self.shape))
         shape = self.surveys[0].schema.shape
         log = np.zeros(shape)
@@ -157,11 +157,11 @@ class World:
         return tables
 
     def people(self, rng: np.random.Generator) -> list[np.ndarray]:
-        """Counts of respondents drawn from the population, for each wave."""
+        """Return counts of respondents drawn from the population, for each wave."""
         return [rng.multinomial(self.reports, table.ravel()) for table in self.shares]
 
     def reported(self, people: Sequence[np.ndarray], rng: np.random.Generator) -> AnalysisContext:
-        """Counts of the perturbed reports of these people."""
+        """Return counts of the perturbed reports of these people."""
         found = []
         for survey, drawn in zip(self.surveys, people, strict=True):
             records = np.repeat(self._records, drawn, axis=0)
@@ -170,7 +170,7 @@ class World:
         return _counted(found)
 
     def answered(self, people: Sequence[np.ndarray]) -> AnalysisContext:
-        """Counts of the true answers of these people."""
+        """Return counts of the true answers of these people."""
         pairs = zip(self._open, people, strict=True)
         return _counted(
             [(s, Counts.from_cells(s, self._records[n > 0], n[n > 0])) for s, n in pairs]
@@ -178,14 +178,14 @@ class World:
 
     @cached_property
     def population(self) -> AnalysisContext:
-        """Counts of a population of a thousand millions that answered without perturbation."""
+        """Counts of a population of 10⁹ people that answered without perturbation."""
         return self.answered(
             [np.rint(table.ravel() * _MANY).astype(np.int64) for table in self.shares]
         )
 
     @cached_property
     def truths(self) -> dict[str, Any]:
-        """Results about the population that are known by now."""
+        """Cached results about the population."""
         return {}
 
     @cached_property
@@ -204,28 +204,28 @@ def _counted(found: Sequence[tuple[Survey, Counts]]) -> AnalysisContext:
 
 
 def split(longest: int, public: Sequence[str] = ()) -> Callable[[Schema], Any]:
-    """Split questionnaires at γ = 19 for tables of up to so many questions."""
+    """Return split questionnaires at γ = 19 for tables of up to `longest` questions."""
     lengths = dict.fromkeys(range(1, longest + 1), 1.0)
     return lambda schema: SplitQuestionnaire.designed(schema, 19, public, lengths)
 
 
 def keep(probability: str) -> Callable[[Schema], Any]:
-    """Randomized response that keeps each answer with this probability."""
+    """Return randomized response that keeps each answer with this probability."""
     return lambda schema: RandomizedResponse(dict.fromkeys(schema.names, probability))
 
 
 def whole(_: Schema) -> Any:
-    """The gamma-diagonal matrix at γ = 19."""
+    """Return the gamma-diagonal matrix at γ = 19."""
     return GammaDiagonal(19)
 
 
 def drawn(_: Schema) -> Any:
-    """The randomized gamma-diagonal matrix at γ = 19."""
+    """Return the randomized gamma-diagonal matrix at γ = 19."""
     return RandomizedGammaDiagonal(19, "1/20")
 
 
 def forced(schema: Schema) -> Any:
-    """Forced response, the unrelated question, and a matrix."""
+    """Return forced response, the unrelated question, and a matrix, for one question each."""
     designs = {"q0": {"design": "forced-response", "answer": "1", "yes": "1/6", "no": "1/6"}}
     designs["q1"] = {"design": "unrelated-question", "answer": "1", "p": "3/4", "prevalence": "1/4"}
     matrix = [["4/5", "1/10", "0"], ["1/5", "4/5", "1/10"], ["0", "1/10", "9/10"]]
@@ -322,7 +322,7 @@ WORLDS = (
 
 @dataclass(frozen=True)
 class Asked:
-    """A query with the same one of true answers, in which nothing is left out or assumed."""
+    """A query, and its counterpart for true answers without thresholds or assumptions."""
 
     label: str
     query: Query[Any]
@@ -330,12 +330,12 @@ class Asked:
 
     @property
     def selects(self) -> bool:
-        """Whether the rows of its result were selected by their estimates."""
+        """Whether the rows of its result are selected by their estimates."""
         return hasattr(self.query, "min_support") and not getattr(self.query, "names_rule", False)
 
 
 def compute(counted: AnalysisContext, query: Query[Any]) -> Any:
-    """Return the result of a query, or None where it is refused."""
+    """Return the result of a query, or None if it is refused."""
     analysis = next(each for each in ANALYSES.values() if each.query is type(query))
     try:
         return analysis.compute(counted, query)
@@ -344,7 +344,7 @@ def compute(counted: AnalysisContext, query: Query[Any]) -> Any:
 
 
 def questions(world: World) -> list[Asked]:
-    """What a world is asked: first questions of pages, and further ones by its parts."""
+    """Return the queries for a world: the default of each analysis, and variants by `parts`."""
     survey, asked = world.surveys[0], []
     for analysis in identified(survey):
         first = analysis.start(survey)
@@ -361,7 +361,7 @@ def questions(world: World) -> list[Asked]:
                 continue
             known: dict[str, Any] = {"estimate": "moment"}
             if hasattr(query, "min_support"):
-                # What is rarer still is nowhere near the threshold.
+                # Rarer itemsets are far below the threshold.
                 known |= {"min_support": query.min_support / 20}
                 known |= {"min_confidence": 0.0, "limit": None}
             if hasattr(query, "modelled") and analysis.name != "microdata":
@@ -464,7 +464,7 @@ def _margin(world: World) -> dict[str, float]:
 
 
 def _threshold(world: World) -> float:
-    """A threshold just above the share of half of all pairs of answers."""
+    """Return a threshold just above the median share of all pairs of answers."""
     [table] = world.shares[:1]
     pairs = [
         table.sum(axis=tuple({*range(table.ndim)} - {*axes})).ravel()
@@ -477,7 +477,7 @@ def _threshold(world: World) -> float:
 
 
 class Number(NamedTuple):
-    """An estimate with its interval, or the gap that its confidence set leaves out."""
+    """An estimate with its interval, or the gap in its confidence set."""
 
     value: float | None
     lower: float | None
@@ -486,7 +486,7 @@ class Number(NamedTuple):
     log: bool = False
 
     def miss(self, true: float) -> float:
-        """Return below which multiple of its width the interval misses the true value."""
+        """Return the smallest multiple of its width at which the interval covers the true value."""
         slack = 1e-6 * max(1.0, abs(true))
         if self.gap is not None:
             return math.inf if self.gap[0] + slack < true < self.gap[1] - slack else 0.0
@@ -504,7 +504,7 @@ class Number(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A row of a result: its estimates by name, its test, and by how much it departs from none."""
+    """A row of a result: its estimates by name, its p-values, and its deviation from no effect."""
 
     kind: str
     numbers: dict[str, Number]
@@ -556,7 +556,7 @@ def _group(result: Any) -> dict[tuple[str, ...], Line]:
 def _weighted_means(
     names: Sequence[str], rows: Sequence[Sequence[Any]], scale: float
 ) -> dict[tuple[str, ...], Line]:
-    """Return shares of weighted records with the errors that R's `svymean` gives."""
+    """Return shares of weighted records with errors as of R's `svymean`."""
     first = names.index("weight")
     weights = np.array([row[first:] for row in rows], dtype=float)
     lines = {}
@@ -575,10 +575,10 @@ def _weighted_means(
 
 
 class Tally:
-    """Sums over surveys of the share of outcomes that are wrong, by table and name.
+    """Sums over surveys of error rates, by table and name.
 
-    Intervals of a survey enter three tables: each row of each world by itself, the mean of a
-    quantity over its rows, pooled over worlds, and the mean over all quantities.
+    Intervals enter three tables: each row of each world, the mean of a quantity over its rows,
+    pooled over worlds, and the mean over all quantities.
     """
 
     def __init__(self, factors: Sequence[float]) -> None:
@@ -588,7 +588,7 @@ class Tally:
         )
 
     def add(self, table: str, *name: str, outcomes: Sequence[Any]) -> None:
-        """Add one survey's outcomes, each a number or one for each factor."""
+        """Add the outcomes of one survey, each a number or one number per factor."""
         if len(outcomes):
             means = np.broadcast_to(
                 np.mean(np.array(outcomes, dtype=float), axis=0), len(self.factors)
@@ -605,19 +605,19 @@ class Tally:
     def rates(
         self, table: str, factor: float = 1.0
     ) -> Iterator[tuple[tuple[str, ...], int, float, float]]:
-        """Name, surveys, rate and its standard error, errors being clustered by survey."""
+        """Yield name, surveys, rate and its standard error, clustered by survey."""
         place = self.factors.index(factor)
         for (of, *name), sums in sorted(self.sums.items()):
             if of == table:
                 surveys, total, squares, number = sums[place]
                 rate = total / surveys
                 spread = max(squares / surveys - rate**2, 0.0) * surveys / max(surveys - 1, 1)
-                # Few surveys may have no miss at all; outcomes are at best independent.
+                # A few surveys may have no miss; independent outcomes bound the error.
                 least = ALPHA * (1 - ALPHA) * surveys / number
                 yield tuple(name), int(surveys), rate, math.sqrt(max(spread, least) / surveys)
 
     def failures(self, factor: float = 1.0) -> list[str]:
-        """Rates above their limits by more than chance, if all intervals are so much narrower."""
+        """Return rates that significantly exceed their limits, with narrower intervals."""
         found = []
         for table, limit in (
             ("all", LIMIT_OF_ALL),
@@ -637,7 +637,7 @@ class Tally:
         return found
 
     def remarks(self) -> list[str]:
-        """Quantities that cover more than they should, or have no interval in many surveys."""
+        """Return quantities with too high coverage, or without an interval in many surveys."""
         given = {name: rate for name, _, rate, _ in self.rates("given")}
         found = [
             f"{': '.join(n)}: {100 * g:.0f} % have an interval" for n, g in given.items() if g < 0.8
@@ -653,7 +653,7 @@ def _percent(rate: float, error: float) -> str:
 
 
 def simulate(world: World, seeds: Sequence[int], factors: Sequence[float] = (1.0,)) -> Tally:
-    """Tally of simulated surveys, as if all intervals were narrowed by each of some factors."""
+    """Return the tally of simulated surveys, with all intervals narrowed by each factor."""
     tally, asked = Tally(factors), questions(world)
     for seed in seeds:
         rng = np.random.default_rng([seed, sum(world.name.encode())])
@@ -687,7 +687,7 @@ def simulate(world: World, seeds: Sequence[int], factors: Sequence[float] = (1.0
 
 
 def _merged(result: Any) -> dict[str, list[list[str]]]:
-    """Return the answers that count as one in a result."""
+    """Return the merged answers of a result."""
     groups: dict[str, list[list[str]]] = {}
     for caveat in getattr(result, "caveats", []):
         if caveat.code == "merged":
@@ -721,7 +721,7 @@ def _tally_result(
                 continue
             at = known.value * scale**growth
             missed = number.miss(at) > factors
-            # What is exact, such as a share of all, has no rate.
+            # Exact values, such as a share of all, have no rate.
             if number.lower == number.upper and not missed.any():
                 continue
             misses[key, name] = missed
@@ -782,7 +782,7 @@ def _tally_result(
 
 
 def _states_interval(asked: Asked, result: Any, claim: Claim) -> bool:
-    """Whether the sentence of a claim has an interval; that of a lower bound has none."""
+    """Whether the sentence of a claim states an interval, as that of a lower bound does not."""
     analysis = next(each for each in ANALYSES.values() if each.query is type(asked.query))
     sentence = analysis.state(result, claim)
     return re.search(r"\([^()]* to [^()]*\)|from [^ ]+ on|, up to ", sentence) is not None
@@ -796,11 +796,11 @@ def _is_false(
     truth: Any,
     asked: Asked,
 ) -> bool:
-    """Whether a claim is false of the row with this key, or without one of the whole table."""
+    """Whether a claim is false for the row with this key, or, without one, for the whole table."""
     if not key:
         return truth.tests[claim.test].p_value > ALPHA
     if key not in true:
-        # It is rarer than all that the truth lists.
+        # The row is rarer than all rows of the truth.
         return claim.kind in ("frequent", "at least")
     value = true[key].numbers[""].value if "" in true[key].numbers else math.nan
     if claim.kind == "frequent":
@@ -818,6 +818,6 @@ def _is_false(
 
 
 def _no_effect(true: Mapping[tuple[str, ...], Line], key: tuple[str, ...]) -> bool:
-    """Whether a thousand millions of answers do not contradict that there is no effect."""
+    """Whether the population of 10⁹ answers is consistent with no effect."""
     p = true[key].p_value if key in true else None
     return p is not None and p > ALPHA
