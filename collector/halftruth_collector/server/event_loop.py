@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
-from gevent import Timeout, events, get_hub, idle, sleep, spawn
+from gevent import Timeout, events, get_hub, sleep, spawn
 from gevent.event import Event
 from gevent.lock import Semaphore
 from gevent.socket import wait_read
@@ -86,16 +86,21 @@ def call_when_idle(function: Callable[[], object]) -> None:
 
     A function that is to be called already is called only once.
     """
-    if function not in _calls:
-        _calls.add(function)
-        spawn(_call_when_idle, function)
+    if function in _calls:
+        return
+    _calls.add(function)
+    loop = get_hub().loop
+    watchers = loop.idle(), loop.timer(_MOST_BUSY)
 
+    def call() -> None:
+        for watcher in watchers:
+            watcher.stop()
+            watcher.close()
+        _calls.discard(function)
+        function()
 
-def _call_when_idle(function: Callable[[], object]) -> None:
-    with Timeout(_MOST_BUSY, False):
-        idle()
-    _calls.discard(function)
-    function()
+    for watcher in watchers:
+        watcher.start(call)
 
 
 def wait_in_loop(start: Callable[[], object], future: Future[Result], seconds: float) -> Result:
