@@ -1,4 +1,4 @@
-"""What is said of reports that no shares of answers explain, and where no interval may end."""
+"""Reports that no shares of answers explain, and the limits of intervals."""
 
 import csv
 import io
@@ -67,12 +67,12 @@ ASKED = [
     RegressionQuery(outcome="often", predictors=["cheats"], model="linear", scores=SCORES),
     WeightedQuery(margins={"smokes": {"no": 0.5, "yes": 0.5}}),
 ]
-#: Analyses that estimate, but for waves, which have a test of their own.
+#: Analyses that estimate, except waves, which has a test of its own.
 ESTIMATING = set(ANALYSES) - {"waves", "counts", "risk", "microdata"}
 
 
 def few(reports, seed):
-    """Reports of so many people, a third of whom cheat."""
+    """Reports of a few people, 30 % of whom cheat."""
     rng = np.random.default_rng(seed)
     people = np.stack([rng.random(reports) < 0.3, rng.random(reports) < 0.1], axis=1).astype(int)
     often = rng.choice(3, size=reports, p=[0.9, 0.05, 0.05])
@@ -80,7 +80,7 @@ def few(reports, seed):
 
 
 def contradictory(yes=220, reports=2_000):
-    """So many say yes to the first question, where a sixth is forced to."""
+    """Reports with `yes` answers to the first question, where a sixth is forced to say yes."""
     rng = np.random.default_rng(5)
     cheats = (np.arange(reports) < yes).astype(int)
     others = [rng.integers(0, size, reports) for size in (2, 3)]
@@ -88,19 +88,19 @@ def contradictory(yes=220, reports=2_000):
 
 
 def answers_of(source):
-    """Each answer that there is, with its analysis."""
+    """Yield each result with its analysis."""
     for query in ASKED:
         analysis = ANALYSES[next(n for n, each in ANALYSES.items() if each.query is type(query))]
         try:
             yield analysis, analysis.compute(source, query)
         except HalftruthError:
-            # A group may be too small: that is said, and no number given.
+            # A group may be too small for an estimate.
             if not query.where:
                 raise
 
 
 def walk(part, path=()):
-    """Every estimate of a result, with the messages that it is in."""
+    """Yield every estimate of a result, with the structs that contain it."""
     if isinstance(part, Result):
         for row in part.rows:
             yield row, ((part, row.quantity),)
@@ -115,7 +115,7 @@ def walk(part, path=()):
             yield from walk(getattr(part, name), (*path, (part, name)))
 
 
-#: Measures that are not from −1 to 1, of two questions with two answers each and N reports.
+#: Ranges, other than −1 to 1, of measures of two questions with two answers each.
 MEASURES = {
     **dict.fromkeys(("jaccard", "cosine", "laplace", "concentration"), (0, 1)),
     **dict.fromkeys(("mutual_information", "uncertainty_coefficient", "j_measure"), (0, 1)),
@@ -128,7 +128,7 @@ GROWING = {"standardized_residual": (-1, 0.5), "chi_squared": (0, 1), "g_squared
 
 
 def possible(estimate, path, result):
-    """Smallest and largest value that this quantity can have."""
+    """Return the smallest and the largest value that this quantity can have."""
     field = path[-1][1]
     measure = field if isinstance(estimate, Row) else getattr(estimate, "name", "")
     if measure in MEASURE_NAMES:
@@ -159,7 +159,7 @@ def possible(estimate, path, result):
     [few(12, 1), few(12, 2), few(40, 3), few(40, 4), few(200, 5), contradictory()],
     ids=["12", "12 others", "40", "40 others", "200", "contradictory"],
 )
-def test_no_interval_ends_outside_of_what_is_possible(source):
+def test_intervals_lie_within_the_range_of_possible_values(source):
     names, cut = set(), 0
     for analysis, result in answers_of(source):
         names.add(analysis.name)
@@ -176,15 +176,15 @@ def test_no_interval_ends_outside_of_what_is_possible(source):
             assert 0 <= result.group.interval[0] <= result.group.interval[1] <= 1
             assert 0 <= result.group.people_interval[0] <= result.reports
     assert names == ESTIMATING
-    # Of reports that nothing explains hardly an interval is left.
+    # Contradictory reports leave hardly any interval.
     assert cut > (0 if source.counts.reports == 2_000 else 10)
 
 
 def rests_on(path, estimate):
-    """Whether an estimate says that it is about other questions than the first."""
+    """Return whether an estimate may depend on the first question."""
     for part in [*(part for part, _ in path), estimate]:
         if isinstance(part, Result):
-            # Lists are of all questions; all else is about those that were asked about.
+            # Lists cover all questions; other results the questions of their query.
             asked = json.dumps(msgspec.to_builtins(part.query))
             return "cheats" in f"{asked} {estimate.keys}"
         said = msgspec.to_builtins(part)
@@ -196,7 +196,7 @@ def rests_on(path, estimate):
     return True
 
 
-def test_of_reports_that_nothing_explains_nothing_is_usable_and_everything_says_so():
+def test_estimates_from_contradictory_reports_are_not_usable_and_say_so():
     said, kept = set(), 0
     for analysis, result in answers_of(contradictory()):
         if "cheats" not in json.dumps(msgspec.to_builtins(result.query)) and not (
@@ -222,11 +222,11 @@ def test_of_reports_that_nothing_explains_nothing_is_usable_and_everything_says_
         assert all(row["assumption"].startswith("No shares of answers") for row in rows)
         said.add(analysis.name)
     assert said == ESTIMATING
-    # Of an overview and of lists the rows of other questions stay.
+    # Rows of other questions remain usable in an overview and in lists.
     assert kept > 3
 
 
-def test_the_closest_possible_shares_stand_in_the_place_of_impossible_ones():
+def test_contradictory_reports_yield_the_closest_possible_shares():
     result = ANALYSES["overview"].compute(contradictory(), OverviewQuery())
     no, yes, known, *_ = (result.rows[place] for place in result.places("share"))
     assert [no.value, yes.value] == pytest.approx([1, 0], abs=1e-6)
@@ -239,8 +239,8 @@ def test_the_closest_possible_shares_stand_in_the_place_of_impossible_ones():
     assert not any("cheats" in str(row) for row in report.associations.rows)
 
 
-def test_a_share_of_nobody_is_no_contradiction():
-    """A sixth says yes, as if nobody did of their own accord."""
+def test_reports_that_fit_a_share_of_zero_are_no_contradiction():
+    """A sixth of the reports say yes, as expected if no respondent did unforced."""
     result = ANALYSES["overview"].compute(contradictory(yes=326), OverviewQuery())
     assert result.contradictions == []
     no, yes = result.rows[:2]

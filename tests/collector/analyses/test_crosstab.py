@@ -1,4 +1,4 @@
-"""Cross-tabulations against pandas, how they are shown, and what is said where little is known."""
+"""Cross-tabulations against pandas, their presentation, and their warnings."""
 
 import numpy as np
 import pandas as pd
@@ -38,7 +38,7 @@ def shares_of(found):
 
 
 def base_of(found, share, quantity="base"):
-    """The row of the base of a share, whose answers it has."""
+    """Return the row of the base of a share."""
     return next(
         row
         for row in found.rows
@@ -58,7 +58,7 @@ def plain(text):
 
 @pytest.mark.parametrize("percentages", SHARES)
 @pytest.mark.parametrize("layers", [[], ["town"]])
-def test_of_answers_that_are_hardly_perturbed_it_is_that_of_pandas(percentages, layers):
+def test_shares_and_bases_with_little_perturbation_equal_those_of_pandas(percentages, layers):
     asked = people()
     found = result(OPEN, "sex", "vote", *layers, percentages=percentages)
     for layer in SCHEMA.attributes[2].categories if layers else [None]:
@@ -82,7 +82,7 @@ def test_of_answers_that_are_hardly_perturbed_it_is_that_of_pandas(percentages, 
                     assert of_all == pytest.approx(len(base) / 3000, abs=0.001)
 
 
-def test_of_two_questions_the_test_and_measures_stand_beside_it():
+def test_a_crosstab_of_two_questions_has_the_test_and_measures_of_association():
     source = counted(SURVEYS["split-questionnaire"], people())
     found = CROSSTAB.compute(source, CrosstabQuery(attributes=["sex", "vote"]))
     test = Departures(source.estimator.table(["sex", "vote"])).test()
@@ -106,8 +106,8 @@ def test_of_two_questions_the_test_and_measures_stand_beside_it():
 
 @pytest.mark.parametrize("kind", SURVEYS)
 @pytest.mark.parametrize("percentages", SHARES)
-def test_what_sampling_adds_to_an_error_is_that_of_shares_told_openly(kind, percentages):
-    """Of n people with the same answers, √(r(1 − r)/n); views of other questions differ a bit."""
+def test_the_sampling_error_of_a_share_is_that_of_unperturbed_answers(kind, percentages):
+    """That of r among n people is √(r(1 − r)/n), up to views of other questions."""
     source = counted(SURVEYS[kind], people())
     asked = {"attributes": ["sex", "vote"], "percentages": percentages}
     found = CROSSTAB.compute(source, CrosstabQuery(**asked))
@@ -120,7 +120,7 @@ def test_what_sampling_adds_to_an_error_is_that_of_shares_told_openly(kind, perc
         assert cell.standard_error == pytest.approx(np.sqrt(total))
     bars = [bar for group in CROSSTAB.chart(found).panels for bar in group.rows]
     assert all(bar.lower < bar.inner[0] < bar.inner[1] < bar.upper for bar in bars)
-    # The thick part is as long as the normal interval of shares that are told openly.
+    # The thick part is as long as the normal interval of unperturbed shares.
     for cell, bar in zip(cells, bars, strict=True):
         length = 2 * 1.959964 * cell.sampling_error
         assert bar.inner[1] - bar.inner[0] == pytest.approx(length)
@@ -131,8 +131,8 @@ def test_what_sampling_adds_to_an_error_is_that_of_shares_told_openly(kind, perc
 
 
 @pytest.mark.nightly
-def test_what_the_perturbation_adds_to_percentages_is_their_spread_among_the_same_people():
-    """400 surveys: a standard deviation is known to 3.5 %; off by 14 % once in 15 000 times."""
+def test_perturbation_errors_equal_the_spread_of_estimates_for_the_same_people():
+    """With 400 surveys, a standard deviation has an error of 3.5 %; 14 % is four such errors."""
     shares = np.einsum("i,ij,k->ijk", [0.6, 0.4], [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]], [0.7, 0.3])
     survey = SURVEYS["randomized-response"]
     _, surveys = drawn_counts(survey, shares, 6_000, 400, target="respondents")
@@ -145,7 +145,7 @@ def test_what_the_perturbation_adds_to_percentages_is_their_spread_among_the_sam
     assert np.mean(foretold, axis=0) == pytest.approx(np.std(found, axis=0), rel=0.14)
 
 
-def test_rows_and_columns_are_where_they_were_asked_for():
+def test_rows_columns_and_layers_are_in_the_requested_order():
     survey = SURVEYS["randomized-response"]
     header, rows = table_of(result(survey, "sex", "vote"))
     assert header == ["sex", "left", "right", "none", "people"]
@@ -153,7 +153,7 @@ def test_rows_and_columns_are_where_they_were_asked_for():
     header, columns = table_of(result(survey, "vote", "sex", percentages="column"))
     assert header == ["vote", "female", "male"]
     assert [line[0] for line in columns] == ["left", "right", "none", "people"]
-    # The same people, whichever way round, and the same marks.
+    # The transposed table has the same numbers and marks.
     assert [list(line) for line in zip(*columns, strict=True)][1:] == [line[1:] for line in rows]
     header, layered = table_of(result(survey, "sex", "vote", "town", percentages="column"))
     assert header == ["town", "sex", "left", "right", "none"]
@@ -162,15 +162,15 @@ def test_rows_and_columns_are_where_they_were_asked_for():
     assert [line[0] for line in layered] == ["big", "", "", "small", "", ""]
 
 
-def test_what_departs_from_independence_is_marked_on_both_sides():
+def test_departures_from_independence_are_marked_with_their_direction():
     found = result(OPEN, "town", "vote")
     table = pd.crosstab(people()["town"], people()["vote"])
     expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / 3_000
-    # All six departures are far from 0 here.
+    # All six departures are far from 0.
     for line, departures in zip(table_of(found)[1], table.to_numpy() - expected, strict=True):
         marks = [text[-1] for text in line[1:-1]]
         assert marks == ["▲" if departure > 0 else "▼" for departure in departures]
-    # Both towns depart alike in each vote: named is where there are more.
+    # In each vote both towns depart equally; the headline names the cell with more people.
     assert "occurs more often than under independence" in result(OPEN, "vote", "town").headline
     notes = plain(" ".join(CROSSTAB.present(found).notes))
     assert "under independence (false discovery rate 5 % among the cells)" in notes
@@ -178,8 +178,8 @@ def test_what_departs_from_independence_is_marked_on_both_sides():
     assert not any("▲" in text for line in unrelated for text in line)
 
 
-def test_shares_of_a_base_that_cannot_be_told_from_zero_are_open_and_said_to_be():
-    """Nobody is known to live in small towns: one of 200 does, of 300 people, under γ = 19."""
+def test_shares_in_a_group_that_may_be_empty_are_not_usable_with_a_reason():
+    """One of 300 people lives in the small town, under γ = 19."""
     asked = people(300)
     asked["town"] = pd.Categorical.from_codes([1, *[0] * 299], SCHEMA.attributes[2].categories)
     found = result(SURVEYS["gamma-diagonal"], "town", "vote", asked=asked)
@@ -199,7 +199,7 @@ def test_shares_of_a_base_that_cannot_be_told_from_zero_are_open_and_said_to_be(
     assert all(bar.doubtful for bar in CROSSTAB.chart(found).panels[1].rows)
 
 
-def test_few_cells_are_bars_grouped_by_row_and_many_a_grid():
+def test_small_crosstabs_are_charted_as_bars_and_large_ones_as_heat_maps():
     survey = SURVEYS["randomized-response"]
     bars = CROSSTAB.chart(result(survey, "vote", "sex", percentages="column"))
     assert bars.bars
@@ -226,8 +226,8 @@ def test_few_cells_are_bars_grouped_by_row_and_many_a_grid():
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("kind", ["randomized-response", "gamma-diagonal"])
-def test_independence_in_all_layers_is_rejected_in_one_of_twenty_surveys(kind):
-    """600 surveys: 5 % is known to 0.9 %. Over all layers together the questions hang together."""
+def test_conditional_independence_is_rejected_in_one_of_twenty_surveys(kind):
+    """With 600 surveys, the rate has an error of 0.9 points. Marginally they are associated."""
     survey = SURVEYS[kind]
     first, second = np.outer([0.6, 0.4], [0.5, 0.3, 0.2]), np.outer([0.3, 0.7], [0.25, 0.35, 0.4])
     shares = np.stack([0.6 * first, 0.4 * second], axis=2)
@@ -237,7 +237,7 @@ def test_independence_in_all_layers_is_rejected_in_one_of_twenty_surveys(kind):
     assert 0.03 <= np.mean(p_values < 0.05) <= 0.07
 
 
-def test_where_no_answer_can_be_missing_everybody_is_the_base_of_joint_percentages():
+def test_excluding_missing_answers_changes_no_base_if_none_can_be_missing():
     schema = Schema([Attribute(name, ("no", "yes")) for name in "abc"])
     mechanism = SplitQuestionnaire.designed(schema, "19", (), {1: 1.0, 2: 1.0})
     survey, rng = Survey("s", "S", schema, mechanism), np.random.default_rng(3)

@@ -54,7 +54,7 @@ PERCENTILES = [25, 50, 75]
 
 
 def people(count=4_000):
-    """Hours of so many people, and their answers; men work longer, and a tenth do not say."""
+    """Hours of `count` people, and their answers; men work longer, and a tenth do not answer."""
     rng = np.random.default_rng(1)
     sex = np.minimum((rng.random(count) < 0.4) * 1 + 2 * (rng.random(count) < 0.02), 2)
     hours = np.clip(np.rint(rng.gamma(4, 6, count) + 6 * sex), 0, 59).astype(int)
@@ -82,7 +82,7 @@ def unperturbed(asked, **query):
 
 
 def groups_of(hours, asked):
-    """Of everybody, and of each group, the hours and answers of those who answered."""
+    """Yield the hours and bin midpoints of all who answered, and of women and men among them."""
     said = asked["hours"] != "no answer"
     for mask in (said, said & (asked["sex"] == "female"), said & (asked["sex"] == "male")):
         bins = pd.cut(hours[mask], EDGES)
@@ -90,7 +90,7 @@ def groups_of(hours, asked):
 
 
 def truths(hours, asked):
-    """Means, deviations and interpolated percentiles of bins; and percentiles of hours."""
+    """Means, deviations and interpolated percentiles of bins, and percentiles of hours."""
     shares = np.array(PERCENTILES) / 100
     for raw, middles in groups_of(hours, asked):
         counts, _ = np.histogram(raw, EDGES)
@@ -100,7 +100,7 @@ def truths(hours, asked):
         yield [middles.mean(), middles.std(ddof=0), *inside], of_hours.to_numpy()
 
 
-def test_without_perturbation_all_is_that_of_the_records():
+def test_estimates_without_perturbation_equal_those_of_the_records():
     hours, asked = people()
     result = unperturbed(asked, attribute="hours", groups="sex")
     groups = [None, "female", "male"]
@@ -111,12 +111,12 @@ def test_without_perturbation_all_is_that_of_the_records():
         assert result.find("people", group=group).value == pytest.approx(len(raw))
         found = result.find("mean", group=group)
         assert found.value == pytest.approx(mean)
-        # As pandas has it, but for the reports that are counted less one.
+        # As in pandas, except that the variance divides by n − 1 there.
         assert found.standard_error == pytest.approx(middles.sem(), rel=1e-3)
         assert result.find("deviation", group=group).value == pytest.approx(deviation, rel=1e-3)
         values = found_of(result, "percentile", group=group)[1]
         assert values == pytest.approx(inside)
-        # The bin that a percentile is in is that of the hours, whatever they are within bins.
+        # A percentile lies in the same bin as that of the hours, wherever hours lie within bins.
         assert np.digitize(values, EDGES).tolist() == np.digitize(of_hours, EDGES).tolist()
         counts, _ = np.histogram(raw, EDGES)
         assert found_of(result, "share", group=group)[1] == pytest.approx(counts / len(raw))
@@ -127,7 +127,7 @@ def test_without_perturbation_all_is_that_of_the_records():
         assert errors == pytest.approx(np.sqrt(upto * (1 - upto) / len(raw)), rel=1e-2, abs=1e-9)
 
 
-def test_ordered_answers_count_as_ranks_or_scores():
+def test_ordered_answers_are_scored_by_rank_or_by_given_scores():
     _, asked = people()
     ranks = asked["content"].cat.codes + 1
     found = unperturbed(asked, attribute="content")
@@ -142,7 +142,7 @@ def test_ordered_answers_count_as_ranks_or_scores():
     scores = ranks.map({1: 0.0, 2: 10.0, 3: 50.0})
     assert scored.find("mean").value == pytest.approx(scores.mean())
     assert scored.find("deviation").value == pytest.approx(scores.std(ddof=0), rel=1e-3)
-    # Ranks of numbers, where one wants them.
+    # Ranks of numbers, on request.
     ranked = unperturbed(asked, attribute="hours", scores={"hours": "ranks"})
     assert caveat(ranked, "scores")["kind"] == "rank"
     assert caveat(ranked, "bin error") is None
@@ -150,9 +150,9 @@ def test_ordered_answers_count_as_ranks_or_scores():
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("kind", SURVEYS)
-def test_intervals_hold_the_truth_as_often_as_they_say(kind):
-    # 400 surveys: a right interval holds it in fewer than 92.5 or more than 97.3 % once in 50
-    # times, and that is tried for the mean of these, which is nearer to 95 %.
+def test_intervals_cover_the_truth_in_95_percent_of_simulated_surveys(kind):
+    # With 400 surveys, a correct coverage is below 92.5 or above 97.3 % once in 50 times; the mean
+    # of the coverages, which is closer to 95 %, is tested more strictly.
     hours, asked = people()
     survey = SURVEYS[kind]
     expected = [np.array(values) for values, _ in truths(hours, asked)]
@@ -161,7 +161,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(kind):
     for estimator in estimators(survey, asked):
         result = asked_of(survey, estimator.counts, attribute="hours", groups="sex")
         if result.contradictions:
-            # There are no intervals. That test has a level of 1 %.
+            # No intervals. The test of contradictions has a level of 1 %.
             contradicted += 1
             continue
         numbers = [
@@ -180,18 +180,18 @@ def test_intervals_hold_the_truth_as_often_as_they_say(kind):
         ])  # fmt: skip
     assert contradicted <= 10
     errors = np.array(errors)
-    # Bias of a mean: none but that of ratios. Those of percentiles are small beside their errors.
+    # Means have only the bias of ratios. The bias of percentiles is small beside their errors.
     bias = np.abs(errors.mean(axis=0)) / errors.std(axis=0)
     assert (bias < 0.2).all(), bias
     covered = np.mean(holds, axis=0)
     assert ((covered > 0.92) & (covered < 0.98)).all(), covered
     assert (np.abs(covered.mean(axis=0) - 0.95) < 0.02).all(), covered
-    # Whatever the hours are within their bins.
+    # Percentiles of the hours themselves, wherever these lie within their bins.
     assert (np.mean(bins_hold, axis=0) > 0.93).all()
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_bins_cost_no_more_than_is_said(whole):
+def test_the_error_due_to_bins_is_at_most_the_stated_bound(whole):
     step = 10 if whole else 2.5
     ages = NumberRange(0, 39 if whole else 10, str(step), whole)
     schema = Schema([Attribute("age", number=ages, sensitive=False)])
@@ -212,7 +212,7 @@ def test_bins_cost_no_more_than_is_said(whole):
         assert any(f"by at most {error:g}" in said for said in present(result).notes)
 
 
-def test_a_group_that_may_be_empty_has_no_numbers_and_says_so():
+def test_estimates_of_a_group_that_may_be_empty_are_undefined_with_a_reason():
     _, asked = people(60)
     survey = SURVEYS["gamma-diagonal"]
     [estimator] = estimators(survey, asked, surveys=1)
@@ -231,7 +231,7 @@ def test_a_group_that_may_be_empty_has_no_numbers_and_says_so():
     assert "undefined: " in to_svg(DISTRIBUTION.chart(result))
 
 
-def test_one_report_shows_no_error():
+def test_estimates_from_one_report_have_no_interval():
     found = asked_of(UNPERTURBED, np.array([[2, 0, 1]]), attribute="hours")
     mean, median = found.find("mean"), found.find("percentile", percentile="50")
     assert (mean.value, mean.interval, mean.reliability) == (24.5, None, "not usable")
@@ -239,7 +239,7 @@ def test_one_report_shows_no_error():
     assert {row.interval for row in found.rows} == {None}
 
 
-def test_shares_below_zero_make_intervals_wider_and_no_percentile_fall():
+def test_negative_shares_give_valid_intervals_and_increasing_percentiles():
     _, asked = people(300)
     survey = SURVEYS["gamma-diagonal"]
     falls = 0
@@ -258,7 +258,7 @@ def test_shares_below_zero_make_intervals_wider_and_no_percentile_fall():
     assert falls > 5
 
 
-def test_answers_without_an_order_are_named():
+def test_answers_without_a_declared_order_cause_a_warning():
     schema = Schema([Attribute("vote", ("left", "right", "none"))])
     survey = Survey("s", "S", schema, GammaDiagonal("19"))
     result = asked_of(survey, np.array([[0], [1], [1], [2]] * 50), attribute="vote")
@@ -271,7 +271,7 @@ def test_answers_without_an_order_are_named():
     assert result.find("percentile", percentile="75").value in (1, 2, 3, 4)
 
 
-def test_a_regression_of_numbers_is_of_the_middles_of_those_who_answered():
+def test_a_linear_regression_of_numbers_uses_midpoints_of_those_who_answered():
     hours, asked = people()
     query = RegressionQuery(outcome="hours", predictors=["sex"], model="linear")
     counted = source_of(UNPERTURBED, codes_of(asked, OPEN))
@@ -282,7 +282,7 @@ def test_a_regression_of_numbers_is_of_the_middles_of_those_who_answered():
     )
     error = np.hypot(women.sem(), men.sem())
     assert coefficients(result)[1].standard_error == pytest.approx(error, rel=1e-3)
-    # As a predictor a number has one coefficient, unless its bins are compared with one of them.
+    # A number as a predictor has one coefficient, or one for each bin if a reference bin is given.
     for reference, terms in (({}, 2), ({"hours": "0 to 9"}, 6)):
         query = RegressionQuery(
             outcome="sex", predictors=["hours"], present={"sex": "male"}, reference=reference
@@ -291,7 +291,7 @@ def test_a_regression_of_numbers_is_of_the_middles_of_those_who_answered():
         assert len(found) == terms
 
 
-def test_means_of_groups_differ_as_in_pandas_without_perturbation():
+def test_differences_of_group_means_equal_those_of_pandas_without_perturbation():
     _, asked = people()
     found = unperturbed(asked, attribute="content", groups="sex", reference="male")
     [female] = found_of(found, "mean_difference")[0]
@@ -304,7 +304,7 @@ def test_means_of_groups_differ_as_in_pandas_without_perturbation():
 
 
 @pytest.mark.parametrize("kind", SURVEYS)
-def test_errors_of_differences_are_those_of_the_delta_method(kind):
+def test_standard_errors_of_differences_follow_the_delta_method(kind):
     survey, (_, asked) = SURVEYS[kind], people()
     counts = counts_of(survey, codes_of(asked, SCHEMA), np.random.default_rng(4))
     found = asked_of(survey, counts, attribute="content", groups="sex", confidence=0.9)
@@ -327,7 +327,7 @@ def test_errors_of_differences_are_those_of_the_delta_method(kind):
     )
 
 
-def test_a_group_to_compare_with_is_one_of_the_groups():
+def test_a_reference_that_is_not_a_group_is_refused():
     _, asked = people()
     with pytest.raises(ParameterError, match="reference: 'nobody' is none of the groups; expected"):
         unperturbed(asked, attribute="content", groups="sex", reference="nobody")

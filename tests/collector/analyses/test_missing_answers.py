@@ -1,4 +1,4 @@
-"""Answers that are none: apart in the overview, and left out of bases where that is asked for."""
+"""Missing answers: listed separately in the overview, and excluded from bases on request."""
 
 import csv
 import io
@@ -36,7 +36,7 @@ SCHEMA = Schema(
 
 @pytest.fixture(scope="module")
 def records():
-    """3 000 people, of whom more of those who say no do not say their sex."""
+    """3 000 people; those who vote no state their sex less often."""
     rng = np.random.default_rng(4)
     vote = rng.choice(3, 3_000, p=[0.5, 0.3, 0.2])
     sex = np.where(rng.random(3_000) < 0.3 - 0.1 * vote, 2, rng.integers(0, 2, 3_000))
@@ -45,11 +45,11 @@ def records():
 
 @pytest.fixture
 def ask(records):
-    """Answers of a survey whose reports are the records, so that shares are those of people."""
+    """Return a function that analyses records with hardly any perturbation."""
 
     def asked(query, records=records, schema=SCHEMA):
         survey = Survey("s", "S", schema, RandomizedResponse(dict.fromkeys(schema.names, "0.999")))
-        # What is expected of these records, so that the estimates are what is true of them.
+        # Expected numbers of reports, so that the estimates are the true shares.
         counts = Counts.from_cells(survey, *np.unique(records, axis=0, return_counts=True))
         counted = source_of(survey, counts)
         name = type(query).__module__.rpartition(".")[2].replace("_", "-")
@@ -62,7 +62,7 @@ def close(found, expected):
     return found == pytest.approx(expected, abs=3e-3)
 
 
-def test_the_overview_has_them_apart_with_shares_of_all(ask, records):
+def test_the_overview_lists_missing_answers_separately(ask, records):
     sex = np.bincount(records[:, 0]) / len(records)
     for missing, base in (("keep", 1.0), ("exclude", sex[:2].sum())):
         found = ask(OverviewQuery(missing=missing))
@@ -86,7 +86,7 @@ def test_the_overview_has_them_apart_with_shares_of_all(ask, records):
         assert ("leaves out" in repr(found)) == (missing == "exclude")
 
 
-def test_percentages_are_of_those_who_answered_both_questions(ask, records):
+def test_excluding_missing_answers_gives_percentages_of_those_who_answered_both(ask, records):
     found = ask(CrosstabQuery(attributes=["sex", "vote"], missing="exclude"))
     answered = records[(records[:, 0] < 2) & (records[:, 1] < 2)]
     table = np.histogram2d(answered[:, 0], answered[:, 1], bins=[2, 2])[0]
@@ -109,8 +109,7 @@ def test_percentages_are_of_those_who_answered_both_questions(ask, records):
     ],
     ids=lambda query: type(query).__name__ if isinstance(query, AnsweredQuery) else "",
 )
-def test_without_perturbation_all_is_as_of_those_alone_who_answered(ask, records, query, columns):
-    """Those who did not answer could as well never have taken part."""
+def test_excluding_missing_answers_equals_analysing_only_respondents(ask, records, query, columns):
     answered = records[(records[:, list(columns)] < 2).all(axis=1)]
     alone = Schema(
         (
@@ -133,5 +132,5 @@ def test_without_perturbation_all_is_as_of_those_alone_who_answered(ask, records
 
 
 def cells_of(result):
-    """The rows of the table of a result, each with all of its cells."""
+    """Return the rows of the table of a result, each with all of its cells."""
     return zip(*result.column_lists(), strict=True)

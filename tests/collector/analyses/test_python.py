@@ -1,4 +1,4 @@
-"""What an analyst meets in a notebook or a shell: completion, tables, pictures, data frames."""
+"""Results in a notebook or a shell: completion, tables, charts, data frames."""
 
 import html.parser
 import inspect
@@ -80,9 +80,9 @@ def test_surveys_are_listed(study):
     assert ["whole", "Whole records", "open"] in Cells(found._repr_html_()).rows
 
 
-def test_questions_and_answers_complete(health):
+def test_names_of_questions_and_answers_complete(health):
     assert completions("q.", q=health.questions) == ["q.age", "q.coughs", "q.smoker", "q.vote"]
-    # A category that is no identifier is reached in brackets.
+    # A category that is no identifier is reached by subscription.
     assert completions("v.", v=health.questions.vote) == ["v.label", "v.left", "v.name", "v.right"]
     assert health.questions.vote._ipython_key_completions_() == ["left", "right", "none, a=b"]
     assert str(health.questions["vote"]["none, a=b"]) == "vote=none, a=b"
@@ -94,7 +94,7 @@ def test_questions_and_answers_complete(health):
     assert repr(health).startswith("study: Study\nsmoker: no, yes\n")
 
 
-def test_a_name_that_is_unknown_is_answered_by_those_that_are_near(health):
+def test_an_unknown_name_is_refused_with_similar_names(health):
     with pytest.raises(AttributeError, match=r"^question 'smoke': expected one of: smoker$"):
         _ = health.questions.smoke
     with pytest.raises(AttributeError, match="answer to 'age' 'x': expected one of: young, mid"):
@@ -105,7 +105,7 @@ def test_a_name_that_is_unknown_is_answered_by_those_that_are_near(health):
         health._analyst.survey("helth")
 
 
-def test_questions_and_answers_stand_for_their_names(health, study):
+def test_questions_and_answers_can_be_passed_in_place_of_names(health, study):
     q, by_name = health.questions, study.analyst
     for found, expected in (
         (
@@ -136,7 +136,7 @@ def test_questions_and_answers_stand_for_their_names(health, study):
         assert msgspec.structs.replace(found, as_of=expected.as_of) == expected
 
 
-def test_what_stands_for_no_name_is_refused(health):
+def test_questions_and_answers_in_the_wrong_place_are_refused(health):
     q = health.questions
     with pytest.raises(ParameterError, match="answer: 'age' is given twice"):
         health.comparison([q.age.old, q.age.young], q.smoker)
@@ -156,7 +156,7 @@ def test_a_survey_has_the_methods_of_an_analyst_without_its_id(health):
 
 
 @pytest.mark.parametrize("name", ANALYSES)
-def test_every_result_is_a_table_and_a_picture(study, name):
+def test_every_result_has_a_table_and_a_chart_if_it_has_intervals(study, name):
     found = study.analyst.ask("study", ANALYSES[name].start(SURVEYS[0]))
     text, document = repr(found), Cells(found._repr_html_())
     for said in (text, "\n".join(document.texts)):
@@ -169,27 +169,27 @@ def test_every_result_is_a_table_and_a_picture(study, name):
     assert found.plot()._repr_png_()
 
 
-def test_long_results_are_cut_and_say_so(study):
+def test_long_results_are_truncated_with_the_number_of_omitted_rows(study):
     found = study.analyst.itemsets("study", min_support=0.0001, max_length=4)
     many = len(found.rows)
     assert many > 60
     assert f"… and {many - 60} more" in repr(found)
     assert len(Cells(found._repr_html_()).rows) == 61
-    # One row of many numbers stands upright.
+    # A single row of many numbers is printed as a column.
     rule = repr(
         study.analyst.rules("study", antecedent={"smoker": "yes"}, consequent={"coughs": "yes"})
     )
     assert max(map(len, rule.partition("----")[2].splitlines())) < 100
 
 
-def test_nothing_found_is_said(study):
+def test_an_empty_result_says_that_nothing_was_found(study):
     found = study.analyst.itemsets("study", min_support=1)
     for said in (repr(found), found._repr_html_()):
         assert "No itemset has an estimated support of" in said
         assert "No matching rows." in said
 
 
-def test_what_a_survey_holds_is_only_text(store, live):
+def test_texts_of_a_survey_are_escaped_in_html_and_charts(store, live):
     hostile = ("<b>&amp;</b>", "$x^2$ and $")
     schema = Schema([Attribute("a", hostile, label="<script>alert(1)</script>")])
     survey = Survey("hostile", "<img src=x>", schema, GammaDiagonal("19"))
@@ -220,7 +220,7 @@ def test_what_a_survey_holds_is_only_text(store, live):
         ("plot", "matplotlib", "plot: expected Matplotlib, .*'halftruth-client\\[plot\\]'"),
     ],
 )
-def test_an_extra_that_is_missing_is_named(study, monkeypatch, method, module, said):
+def test_a_missing_extra_is_named(study, monkeypatch, method, module, said):
     found = study.analyst.overview("study")
     monkeypatch.delitem(sys.modules, "halftruth_shared.results.charts.drawing", raising=False)
     monkeypatch.setitem(sys.modules, module, None)
@@ -253,15 +253,15 @@ def test_covariances_are_labelled_like_the_rows(study, name, asked):
     errors = np.sqrt(np.diag(frame.to_numpy()))
     own = rows["standard_error"].fillna(rows["standard_error_log"])
     np.testing.assert_allclose(errors, own, rtol=1e-9)
-    # It is not known of two questions that are weighted by themselves, of numbers of people, and
-    # of marginal effects.
+    # Covariances between differently weighted questions, of numbers of people, and of marginal
+    # effects are unknown.
     unknown = name in ("weighted", "comparison", "crosstab", "regression")
     assert frame.isna().to_numpy().any() == unknown
     with pytest.raises(ParameterError, match="expected a query with covariance=True"):
         ask("study", **asked).covariance_to_pandas()
 
 
-def test_answers_without_perturbation_are_as_many_as_they_count():
+def test_effective_reports_of_unperturbed_answers_are_n_minus_1():
     schema = Schema([Attribute(name, ("no", "yes"), sensitive=False) for name in "ab"])
     survey = Survey("open", "Open", schema, RandomizedResponse({"a": "1", "b": "1"}))
     counts = Counts.from_cells(survey, [[0, 0], [0, 1], [1, 1]], [300, 500, 201])

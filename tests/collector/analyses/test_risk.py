@@ -1,4 +1,4 @@
-"""Linking risk of a pilot and of a survey's own best guess, worked by hand."""
+"""Linking risk of a pilot and of a survey's likelihood estimate, against manual calculations."""
 
 import csv
 import io
@@ -44,7 +44,7 @@ categories = ["no", "yes"]
 PEOPLE = {("north", "no"): 50, ("north", "yes"): 10, ("south", "no"): 40}
 ASKED = ("--quasi", "town", "--sensitive", "coughs")
 
-#: λ of "north" and of "yes" among those of the north, and from these eq. 5.14, 5.8 and 5.6.
+#: λ of "north", and of "yes" in the north; from these eq. 5.14, 5.8 and 5.6.
 NORTH, YES = 0.6 * 0.8 + 0.4 * 0.2, 1 / 6 * 0.9 + 5 / 6 * 0.1
 QUASI = {
     "north": 0.6 * (0.8**2 / NORTH + 0.2**2 / (1 - NORTH)),
@@ -68,7 +68,7 @@ def survey_file(tmp_path):
 
 @pytest.fixture
 def pilot(tmp_path):
-    """A CSV file of these lines."""
+    """Return a function that writes lines to a CSV file."""
 
     def make(*lines):
         path = tmp_path / "pilot.csv"
@@ -84,7 +84,7 @@ def counted(pilot):
     return pilot(["coughs", "town", "count"], *([c, t, n] for (t, c), n in PEOPLE.items()))
 
 
-def test_risk_of_a_pilot_is_that_of_the_formula(halftruth, survey_file, counted):
+def test_the_risk_of_a_pilot_follows_the_formula(halftruth, survey_file, counted):
     status, said, _ = halftruth(
         "analyse", "risk", survey_file, "--pilot", counted, *ASKED, "--json"
     )
@@ -99,18 +99,18 @@ def test_risk_of_a_pilot_is_that_of_the_formula(halftruth, survey_file, counted)
         assert [
             found.find(name, town=town, coughs=coughs).value for name in names
         ] == pytest.approx(numbers)
-    # The largest comes first.
+    # The largest risk is first.
     assert found.rows[0].value == pytest.approx(max(RISK.values()))
     assert found.find("largest_risk").value == pytest.approx(max(RISK.values()))
     assert found.find("median_risk").value == pytest.approx(RISK["north", "no"])
-    # Not the answer that everybody gives, but that of which a report tells most.
+    # The answer with the largest gain, not the one that is certain beforehand.
     cell = max(GIVEN, key=lambda cell: SENSITIVE[cell] - GIVEN[cell])
     revealed = found.caveats[1].values
     assert revealed == pytest.approx({"prior": GIVEN[cell], "posterior": SENSITIVE[cell]})
     assert revealed["prior"] < 1
 
 
-def test_a_line_is_a_person_unless_it_says_how_many(halftruth, survey_file, pilot, counted):
+def test_a_line_is_one_person_unless_it_has_a_count(halftruth, survey_file, pilot, counted):
     words = ("analyse", "risk", survey_file, "--pilot", counted, *ASKED, "--csv")
     expected = halftruth(*words)[1]
     people = [[t, "blue", c] for (t, c), n in PEOPLE.items() for _ in range(n)]
@@ -118,7 +118,7 @@ def test_a_line_is_a_person_unless_it_says_how_many(halftruth, survey_file, pilo
     assert halftruth(*words)[1] == expected
     header, *rows = csv.reader(io.StringIO(expected))
     assert header[:4] == ["town", "coughs", "quantity", "value"]
-    # Two risks and four factors of each cell, and what people have by both ways.
+    # Six quantities for each of three cells, and five summaries for each of two attacks.
     assert len(rows) == 6 * 3 + 2 * 5
 
 
@@ -138,7 +138,7 @@ def test_a_line_is_a_person_unless_it_says_how_many(halftruth, survey_file, pilo
         ),
     ],
 )
-def test_a_bad_pilot_is_one_line_without_an_answer(halftruth, survey_file, pilot, lines, complaint):
+def test_an_invalid_pilot_is_refused_in_one_line_without_an_answer(halftruth, survey_file, pilot, lines, complaint):
     status, said, found = halftruth(
         "analyse", "risk", survey_file, "--pilot", pilot(*lines), *ASKED
     )
@@ -148,7 +148,7 @@ def test_a_bad_pilot_is_one_line_without_an_answer(halftruth, survey_file, pilot
     assert "secret" not in found
 
 
-def test_a_pilot_that_is_no_file_or_no_text_is_refused(halftruth, survey_file, tmp_path):
+def test_a_missing_or_undecodable_pilot_is_refused(halftruth, survey_file, tmp_path):
     for content in (None, b"\xff\xfe"):
         path = tmp_path / "pilot.csv"
         if content is not None:
@@ -172,8 +172,8 @@ def of_reports(survey, counts, **asked):
     return ANALYSES["risk"].compute(source_of(survey, counted), query)
 
 
-def test_risk_of_reports_is_that_of_the_people_that_they_fit():
-    """These are exactly the reports to be expected of 50 000, 10 000, 30 000 and 10 000 people."""
+def test_the_risk_of_reports_is_that_of_the_estimated_people():
+    """Exactly the expected reports of 50 000, 10 000, 30 000 and 10 000 people."""
     people = np.array([[50_000, 10_000], [30_000, 10_000]])
     town, coughs = np.array([[0.8, 0.2], [0.2, 0.8]]), np.array([[0.9, 0.1], [0.1, 0.9]])
     reports = np.rint(town @ people @ coughs).astype(int)
@@ -190,7 +190,7 @@ def test_risk_of_reports_is_that_of_the_people_that_they_fit():
 
 def test_cells_that_may_be_empty_are_counted():
     found = of_reports(survey_of(GammaDiagonal("19")), [[80, 10], [8, 7]])
-    # About five reports of the last cell are what all others would send to it together.
+    # The other cells alone would cause about five reports of the last one.
     notice = found.caveats[0]
     uncertain, cells = notice.values["uncertain"], len(found.places("share"))
     assert uncertain >= 1

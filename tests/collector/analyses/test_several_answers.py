@@ -1,4 +1,4 @@
-"""Questions with several answers, against NumPy on unperturbed records."""
+"""Multiple-response questions, against NumPy on unperturbed records."""
 
 from functools import partial
 from itertools import product
@@ -53,7 +53,7 @@ SURVEYS = {
 
 
 def people(count=4_000):
-    """Codes of so many people; cough brings fever, and a tenth do not answer."""
+    """Codes of `count` people: cough makes fever likelier, and a tenth do not answer."""
     rng = np.random.default_rng(1)
     town, cough, rash = rng.random((3, count)) < [[0.4], [0.5], [0.4]]
     fever = rng.random(count) < 0.2 + 0.4 * cough
@@ -76,13 +76,13 @@ def values_of(found, quantity="share", question="symptoms"):
 
 
 def truths(codes):
-    """Shares of each option and of none, and the mean number, of those who answered."""
+    """Shares of each option and of no option, and the mean number, among those who answered."""
     chosen = codes[codes[:, 1] < 2, 1:] == 1
     shares = dict(zip(OPTIONS, chosen.mean(axis=0), strict=True))
     return {**shares, NONE: (~chosen.any(axis=1)).mean(), "mean": chosen.sum(axis=1).mean()}
 
 
-def test_the_overview_has_the_shares_of_options_of_none_and_the_mean_number():
+def test_the_overview_has_the_shares_of_options_and_of_none_and_the_mean_number():
     codes = people()
     for query in ({}, {"attributes": ["town", "symptoms"]}):
         found = unperturbed("overview", reports=codes, missing="exclude", **query)
@@ -95,14 +95,14 @@ def test_the_overview_has_the_shares_of_options_of_none_and_the_mean_number():
     number = (codes[codes[:, 1] < 2, 1:] == 1).sum(axis=1)
     error = number.std(ddof=1) / np.sqrt(len(number))
     assert mean.standard_error == pytest.approx(error, rel=1e-3)
-    # What is no answer is of everybody.
+    # The share of missing answers refers to all people.
     silent = (codes[:, 1] == 2).mean()
     assert values_of(found, "missing") == pytest.approx({"no answer": silent})
     error = np.sqrt(silent * (1 - silent) / len(codes))
     assert found.find("missing").standard_error == pytest.approx(error, rel=1e-3)
 
 
-def test_the_overview_is_of_everybody_where_missing_answers_are_kept():
+def test_the_overview_is_about_all_people_if_missing_answers_are_kept():
     codes = people()
     found = unperturbed("overview", reports=codes)
     shares = {name: (codes[:, j] == 1).mean() for j, name in enumerate(OPTIONS, 1)}
@@ -112,7 +112,7 @@ def test_the_overview_is_of_everybody_where_missing_answers_are_kept():
     assert found.find("mean_number").value == pytest.approx(truths(codes)["mean"])
 
 
-def test_who_gave_one_option_is_asked_about_the_others():
+def test_the_overview_of_people_with_one_option_has_the_shares_of_the_others():
     codes = people()
     found = unperturbed("overview", reports=codes, where={NAMES[0]: "yes"}, missing="exclude")
     coughing = codes[codes[:, 1] == 1, 2:] == 1
@@ -122,7 +122,7 @@ def test_who_gave_one_option_is_asked_about_the_others():
     assert len(found.places("mean_number")) == 0
 
 
-def test_how_many_chose_none_is_left_out_where_reports_do_not_tell_of_all_options_together():
+def test_the_share_of_no_option_is_omitted_if_no_view_covers_all_options():
     survey = Survey("s", "S", SCHEMA, SplitQuestionnaire.designed(SCHEMA, "19", (), {1: 1, 2: 1}))
     counts = counts_of(survey, people(), np.random.default_rng(3))
     found = asked("overview", survey, counts)
@@ -136,7 +136,7 @@ def test_how_many_chose_none_is_left_out_where_reports_do_not_tell_of_all_option
 @pytest.mark.parametrize("missing", ["keep", "exclude"])
 @pytest.mark.parametrize("percentages", ["row", "column", "joint"])
 @pytest.mark.parametrize("attributes", [["symptoms", "town"], ["town", "symptoms"]])
-def test_a_crosstab_has_the_cells_of_those_who_chose_each_option(attributes, percentages, missing):
+def test_a_crosstab_has_the_cells_of_the_crosstab_of_each_option(attributes, percentages, missing):
     codes, query = people(), {"percentages": percentages, "missing": missing}
     asked = {"reports": codes, "covariance": True, **query}
     found = unperturbed("crosstab", attributes=attributes, **asked)
@@ -160,10 +160,10 @@ def test_a_crosstab_has_the_cells_of_those_who_chose_each_option(attributes, per
             np.array(by_itself.covariance)[np.ix_(alone, alone)],
         )
     assert len(places) == len(found.places("share")) == 6
-    # Between shares of two options it is not known.
+    # The covariance between shares of two options is unknown.
     assert found.covariance[places["cough", "big"]][places["fever", "big"]] is None
     assert found.tests[0].p_value == min(1, 3 * min(p_values))
-    # By rows and columns, as tables and files have them.
+    # In the order of rows and columns, as in tables and files.
     axes = [OPTIONS if name == "symptoms" else ("big", "small") for name in attributes]
     cells = [tuple(row.keys.values()) for row in found.rows if row.quantity == "share"]
     assert cells == [*product(*axes)]
@@ -173,7 +173,7 @@ def test_a_crosstab_has_the_cells_of_those_who_chose_each_option(attributes, per
 
 
 def people_of(found, cell):
-    """The people of the base of a cell."""
+    """Return the number of people of a cell's base, and its interval."""
     return next(
         (row.value, row.interval)
         for row in found.rows
@@ -182,7 +182,7 @@ def people_of(found, cell):
     )
 
 
-def test_the_shares_of_an_option_are_compared_between_groups():
+def test_a_comparison_of_an_option_equals_that_of_its_attribute():
     codes = people()
     for name, option in zip(NAMES, OPTIONS, strict=True):
         of_question, of_option = (
@@ -194,7 +194,7 @@ def test_the_shares_of_an_option_are_compared_between_groups():
     assert "Which symptoms do you have? Rash" in said
 
 
-def test_itemsets_of_a_question_are_those_with_an_option_of_it():
+def test_itemsets_of_a_question_are_those_that_contain_one_of_its_options():
     found = unperturbed("itemsets", reports=people(), min_support=0.1, attribute="symptoms")
     assert len(found.rows) > 0
     assert all({*NAMES} & {*row["itemset"]} for row in found.rows)
@@ -216,7 +216,7 @@ def test_itemsets_of_a_question_are_those_with_an_option_of_it():
         ("itemsets", {"min_support": 0.1, "attribute": "symptom"}, "attribute: unknown attribute"),
     ],
 )  # fmt: skip
-def test_where_a_question_with_several_answers_cannot_be_asked_about_one_line_says_why(
+def test_unsupported_uses_of_multiple_response_questions_are_refused_in_one_line(
     analysis, query, said
 ):
     with pytest.raises(HalftruthError) as error:
@@ -225,7 +225,7 @@ def test_where_a_question_with_several_answers_cannot_be_asked_about_one_line_sa
     assert "\n" not in str(error.value)
 
 
-def test_of_two_questions_with_several_answers_or_as_a_layer_there_is_no_crosstab():
+def test_a_crosstab_refuses_two_multiple_response_questions_or_one_as_a_layer():
     schema = Schema(
         [
             *(
@@ -246,8 +246,8 @@ def test_of_two_questions_with_several_answers_or_as_a_layer_there_is_no_crossta
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("kind", SURVEYS)
-def test_intervals_of_simulated_surveys_hold_the_truth_as_often_as_they_say(kind):
-    """Of 400 surveys, the standard error of a coverage is 1.1 points."""
+def test_intervals_cover_the_truth_in_95_percent_of_simulated_surveys(kind):
+    """With 400 surveys, the standard error of a coverage is 1.1 points."""
     survey, codes, rng = SURVEYS[kind], people(), np.random.default_rng(5)
     expected = truths(codes)
     held, contradicted = {key: [] for key in expected}, 0
@@ -256,7 +256,7 @@ def test_intervals_of_simulated_surveys_hold_the_truth_as_often_as_they_say(kind
         counts = counts_of(survey, sample, rng)
         found = asked("overview", survey, counts, attributes=["symptoms"], missing="exclude")
         if found.contradictions:
-            # There are no intervals. That test has a level of 1 %.
+            # No intervals. The test of contradictions has a level of 1 %.
             contradicted += 1
             continue
         shares = [found.rows[place] for place in found.places("share")]

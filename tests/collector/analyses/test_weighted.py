@@ -1,4 +1,4 @@
-"""Weighting as an analysis: its question from files and texts, and what it says besides numbers."""
+"""Weighting as an analysis: margins from files, estimates, and caveats."""
 
 import csv
 import io
@@ -36,21 +36,21 @@ def caveats(result, code):
     return [each.values for each in result.caveats if each.code == code]
 
 
-#: 800 women of whom 500 are reported to vote left, and 200 men of whom 80 are.
+#: 800 women, of whom 500 report to vote left, and 200 men, of whom 80 do.
 CELLS = {(0, 0, 0): 320, (0, 0, 1): 180, (0, 1, 0): 190, (0, 1, 1): 110,
          (1, 0, 0): 50, (1, 0, 1): 30, (1, 1, 0): 70, (1, 1, 1): 50}  # fmt: skip
 
 
-def test_shares_are_those_of_warner_in_each_group_weighted_by_hand():
+def test_weighted_shares_equal_warner_estimates_of_groups_weighted_by_hand():
     result = weighted(CELLS, margins={"sex": {"female": 600, "male": 400}}, attributes=["vote"])
     of_women, of_men = ((reported - 0.25) / 0.5 for reported in (500 / 800, 80 / 200))
     left = result.find("share", answer="left")
     assert left.value == pytest.approx(0.6 * of_women + 0.4 * of_men)
     assert result.find("unweighted", answer="left").value == pytest.approx((0.58 - 0.25) / 0.5)
-    # Groups of fixed weights: the variance of a share of reports in each, and over 0.5².
+    # With fixed weights: the variance of the share of reports in each group, over 0.5².
     variance = 0.6**2 * (5 / 8) * (3 / 8) / 800 / 0.25 + 0.4**2 * (2 / 5) * (3 / 5) / 200 / 0.25
     assert left.standard_error**2 == pytest.approx(variance, rel=2e-3)
-    # Of that, what there would be if everybody had answered openly.
+    # The part of it that unperturbed answers would have.
     openly = 0.6**2 * of_women * (1 - of_women) / 800 + 0.4**2 * of_men * (1 - of_men) / 200
     assert left.sampling_error**2 == pytest.approx(openly, rel=2e-3)
     assert left.perturbation_error**2 == pytest.approx(variance - openly, rel=2e-3)
@@ -65,8 +65,8 @@ def test_shares_are_those_of_warner_in_each_group_weighted_by_hand():
     }
 
 
-def test_margins_are_of_the_group_that_is_asked_about():
-    """Who is a woman is told as it is, so that it is as if women alone had been asked."""
+def test_margins_of_a_domain_weight_as_if_only_its_people_had_been_asked():
+    """Sex is unperturbed, so that the women are known."""
     cells = {(0, 0, 0): 500, (0, 1, 1): 300, (0, 0, 1): 300, (0, 1, 0): 200, (1, 0, 0): 80,
              (1, 0, 1): 40, (1, 1, 0): 40, (1, 1, 1): 120}  # fmt: skip
     margins = {"smoker": {"no": 0.5, "yes": 0.5}}
@@ -79,7 +79,7 @@ def test_margins_are_of_the_group_that_is_asked_about():
         assert found.standard_error == pytest.approx(expected.standard_error, rel=1e-3)
 
 
-def test_all_questions_without_a_margin_are_asked_by_default():
+def test_all_questions_without_a_margin_are_weighted_by_default():
     result = weighted(CELLS, margins=MARGINS)
     rows = WEIGHTED.present(labelled(result, SURVEY)).grid.rows
     assert [str(row[0]) for row in rows] == ["What do you vote?", "", "smoker", ""]
@@ -90,7 +90,7 @@ def test_all_questions_without_a_margin_are_asked_by_default():
         assert bar.lower < bar.inner[0] < bar.value < bar.inner[1] < bar.upper
 
 
-def test_what_cannot_be_weighted_has_no_number_and_says_why():
+def test_shares_that_cannot_be_weighted_are_undefined_with_a_reason():
     result = weighted({(0, 0, 0): 500, (0, 1, 1): 300, (1, 0, 0): 5}, margins=MARGINS)
     reason = "nothing can be weighted by the share of respondents with sex=male, which is less"
     for place in result.places("share"):
@@ -104,11 +104,11 @@ def test_what_cannot_be_weighted_has_no_number_and_says_why():
     assert all(str(row[2]).startswith(reason) for row in WEIGHTED.present(result).grid.rows)
 
 
-def test_calibration_to_margins_of_other_people_is_warned_of():
+def test_calibration_warns_if_the_respondents_do_not_have_the_margins():
     far = weighted(CELLS, margins=MARGINS, method="calibration")
     assert [test.p_value < 1e-4 for test in far.tests] == [True, True]
     assert far.tests[0].p_value == pytest.approx(far.tests[1].p_value)
-    # It is one test, and said once.
+    # The two tests are the same one, so that there is one caveat.
     [unlikely] = caveats(far, "unlikely margins")
     assert unlikely == {"p_value": far.tests[0].p_value}
     assert "do not have these margins" in " ".join(WEIGHTED.present(far).warnings)
@@ -124,15 +124,15 @@ MISSING = Schema(
         Attribute("smoker", ("no", "yes", "refused"), missing=("refused",)),
     )
 )
-#: Half of the men do not tell their vote; everybody tells whether they smoke.
+#: Half of the men refuse to state their vote; all people state whether they smoke.
 WITHHELD = {(0, 0, 0): 900, (0, 1, 1): 600, (1, 0, 0): 350, (1, 1, 1): 400, (1, 2, 0): 750}
 
 
 @pytest.mark.parametrize("method", ["raking", "calibration"])
-def test_each_question_has_the_weights_and_the_test_of_those_who_answered_it(method):
+def test_each_question_has_the_weights_and_test_of_those_who_answered_it(method):
     keep = RandomizedResponse({"sex": "9/10", "vote": "9/10", "smoker": "9/10"})
     survey = Survey("s", "S", MISSING, keep)
-    # Reports are what is expected of these people.
+    # Expected numbers of reports of these people.
     table = report_probabilities(
         survey.perturbation,
         np.array(
@@ -158,7 +158,7 @@ def test_each_question_has_the_weights_and_the_test_of_those_who_answered_it(met
     assert rows == [row for one in alone for row in one.rows]
     assert both.tests == turned.tests[::-1] == [test for one in alone for test in one.tests]
     if method == "raking":
-        # Of those who tell their vote a third are men; of all, half.
+        # A third of those who state their vote are men, and half of all people.
         vote, smoker = caveats(both, "weights")
         assert (vote["question"], smoker["question"]) == ("vote", "smoker")
         assert vote["design_effect"] == pytest.approx(0.25 * 1.5 + 0.25 * 3, rel=0.01)
@@ -172,7 +172,7 @@ def test_each_question_has_the_weights_and_the_test_of_those_who_answered_it(met
         assert said.startswith("vote: The respondents do not have")
 
 
-def test_margins_that_may_be_made_up_are_said_to_be():
+def test_equal_margins_are_flagged_as_placeholders():
     even, known = (
         weighted(CELLS, margins={"sex": {"female": share, "male": 1 - share}})
         for share in (0.5, 0.52)
@@ -223,7 +223,7 @@ def test_the_command_reads_margins_from_files(study, halftruth, tmp_path, file):
         ("margins.csv", "attribute,category,share\nsmoker,no\n", "three columns"),
     ],
 )
-def test_a_file_that_is_none_of_margins_is_one_line(halftruth, tmp_path, file, text, said):
+def test_a_file_without_valid_margins_is_refused_in_one_line(halftruth, tmp_path, file, text, said):
     path = tmp_path / file
     if text is not None:
         path.write_text(text)

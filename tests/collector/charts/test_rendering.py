@@ -1,4 +1,4 @@
-"""Pictures of charts: readable, accessible and honest, whatever the numbers are."""
+"""Rendered charts: readable, accessible and faithful to the data."""
 
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -42,7 +42,7 @@ from matplotlib.colors import to_rgb, to_rgba
 from matplotlib.text import Text
 from PIL import Image
 
-# The reader's fonts have what Matplotlib's lacks.
+# Readers' fonts have the glyphs that Matplotlib's font lacks.
 pytestmark = pytest.mark.filterwarnings("ignore:Glyph .* missing from font")
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -52,7 +52,7 @@ UNBROKEN = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamte
 
 
 STYLE = (files("halftruth_collector.web.pages") / "assets" / "style.css").read_text()
-#: What each colour of a drawing is on a dark page.
+#: Counterpart of each colour of a drawing on a dark page.
 DARK = dict(re.findall(r'svg \[fill="(#\w+)"\] \{ fill: light-dark\(\1, (#\w+)\)', STYLE))
 
 
@@ -70,7 +70,7 @@ def chart_of(*rows, axis=SUPPORT, **how):
 
 
 def noisy_itemsets(count=24, seed=1):
-    """What CENSUS gives with a gamma-diagonal matrix: errors that grow fourfold by length."""
+    """Itemsets as in CENSUS with a gamma-diagonal matrix: errors grow fourfold by length."""
     rng = np.random.default_rng(seed)
     items = ["age=(15-35]", "fnlwgt=(1e5-2e5]", "hours-per-week=(20-40]", "race=White"]
     items += ["sex=Male", "native-country=United-States"]
@@ -163,7 +163,7 @@ CHARTS = {
 
 @cache
 def figure(name):
-    """The figure of a chart as Matplotlib lays it out."""
+    """The figure of a chart with Matplotlib's layout."""
     picture = draw(CHARTS[name])
     picture.draw_without_rendering()
     return picture
@@ -180,31 +180,31 @@ def root(name):
 
 
 def shown(figure):
-    """Every text that is drawn."""
+    """Return every visible text."""
     return [t for t in figure.findobj(Text) if t.get_visible() and t.get_text().strip()]
 
 
 def bars_of(picture, colour):
-    """Bars in axes, without those of the legend."""
+    """Return the bars in axes, without those of the legend."""
     bars = [bar for axes in picture.axes for bar in axes.patches]
     return [bar for bar in bars if bar.get_facecolor() == to_rgba(colour)]
 
 
 def marked(picture):
-    """Dots of one look together."""
+    """Return the dots of charts, one object for each appearance."""
     lines = [line for axes in picture.axes for line in axes.lines]
     return [line for line in lines if line.get_marker() not in ("None", "", None)]
 
 
 def lines_of(picture, colour):
-    """Intervals of a colour, those of one look together."""
+    """Return the intervals of a colour, one object for each appearance."""
     found = [each for axes in picture.axes for each in axes.findobj(LineCollection)]
     found = [each for each in found if (each.get_colors() == to_rgba(colour)).all()]
     return [each for each in found if np.ptp(each.get_segments()[0][:, 1]) == 0]
 
 
 def words(figure):
-    """Every line that is drawn."""
+    """Return every visible line of text."""
     return {line for text in shown(figure) for line in text.get_text().split("\n")}
 
 
@@ -217,7 +217,7 @@ def plain(text):
 
 
 def contrast(one, other):
-    """Contrast of two colours after WCAG 2.2."""
+    """Contrast ratio of two colours by WCAG 2.2."""
 
     def luminance(colour):
         parts = np.array(to_rgb(colour))
@@ -229,7 +229,7 @@ def contrast(one, other):
 
 
 @pytest.mark.parametrize("bars", [True, False])
-def test_what_is_not_usable_is_pale_and_dashed_and_the_legend_says_so(bars):
+def test_unusable_estimates_are_pale_and_dashed_and_explained_by_the_legend(bars):
     doubtful = replace(near("unknown", 0.4, 0.3), doubtful=True)
 
     def dashed(picture):
@@ -249,7 +249,7 @@ def test_what_is_not_usable_is_pale_and_dashed_and_the_legend_says_so(bars):
 
 
 @pytest.mark.parametrize("name", CHARTS)
-def test_svg_is_an_image_with_a_name_whose_labels_are_text(name):
+def test_svg_is_an_image_with_an_accessible_name_and_text_labels(name):
     chart, drawing = CHARTS[name], root(name)
     assert drawing.tag == f"{SVG}svg"
     assert (drawing.get("role"), drawing.get("aria-label")) == ("img", chart.title)
@@ -261,13 +261,13 @@ def test_svg_is_an_image_with_a_name_whose_labels_are_text(name):
         labels = [row.label for row in chart.rows]
     elif isinstance(chart, CurveChart):
         labels = [curve.name for curve in chart.curves]
-    # A label of more than three lines is cut; the table beside the chart has it whole.
+    # A label of more than three lines is truncated; the table beside the chart has all of it.
     for line in (chart.title, *chart.notes, *(label[:15] for label in labels)):
         assert line.replace(" ", "") in together
 
 
 @pytest.mark.parametrize("name", CHARTS)
-def test_svg_holds_nothing_that_a_content_security_policy_blocks(name):
+def test_svg_has_nothing_that_a_content_security_policy_blocks(name):
     for element in root(name).iter():
         assert element.tag not in (f"{SVG}style", f"{SVG}script", f"{SVG}image")
         assert not {name for name in element.attrib if name == "style" or name.startswith("on")}
@@ -276,7 +276,7 @@ def test_svg_holds_nothing_that_a_content_security_policy_blocks(name):
     assert len(names) == len(set(names))
 
 
-def test_a_page_may_hold_several_charts():
+def test_ids_are_unique_across_the_charts_of_a_page():
     found = [to_svg(CHARTS[name]) for name in ("curves", "itemsets", "measures")]
     names = [
         e.get("id") for each in found for e in ElementTree.fromstring(each).iter() if e.get("id")
@@ -288,17 +288,17 @@ def test_a_page_may_hold_several_charts():
 
 
 @pytest.mark.parametrize("name", ["itemsets", "overview", "measures", "curves"])
-def test_letters_and_data_stand_out_from_the_page(name):
+def test_letters_and_data_have_enough_contrast(name):
     letters = {e.get("fill", "#000000") for e in root(name).iter(f"{SVG}text")}
     assert all(contrast(colour, "white") >= 4.5 for colour in letters)
     data = {e.get(kind) for e in root(name).iter() for kind in ("fill", "stroke")} - {None, "none"}
     low = {colour for colour in data if contrast(colour, "white") < 3}
-    # The page itself and the lines of the grid.
+    # The page and the grid lines.
     assert low <= {"#ffffff", "#e2e2e2"}
 
 
 @pytest.mark.parametrize("name", CHARTS)
-def test_every_colour_has_a_counterpart_on_dark_pages_that_stands_out_as_much(name):
+def test_every_colour_has_a_counterpart_on_dark_pages_with_enough_contrast(name):
     found = {(e.get(k), e.tag) for e in root(name).iter() for k in ("fill", "stroke")}
     for colour, tag in found - {(None, tag) for _, tag in found}:
         if colour == "none" or colour == BAR:
@@ -306,20 +306,20 @@ def test_every_colour_has_a_counterpart_on_dark_pages_that_stands_out_as_much(na
         assert f'svg [stroke="{colour}"]' in STYLE
         if tag == f"{SVG}text" and colour != "#ffffff":
             assert contrast(DARK[colour], DARK["#ffffff"]) >= 4.5
-    # Rules for what is below an svg do not reach shapes that are used again.
+    # Style rules for descendants of an svg do not apply to shapes in <defs>.
     defined = [e for defs in root(name).iter(f"{SVG}defs") for e in defs]
     assert not [e for e in defined if e.get("fill") or e.get("stroke")]
 
 
 def shades(chart):
-    """The mesh's colours of a heat map, once drawn, and its numbers."""
+    """Return the opacities of the cells of a heat map, and its numbers."""
     picture = draw(chart)
     picture.draw_without_rendering()
     [mesh] = picture.axes[0].collections
     return mesh.get_facecolors()[:, 3], picture.axes[0].texts
 
 
-def test_letters_stand_out_from_their_cell_on_light_and_on_dark_pages():
+def test_letters_contrast_with_their_cell_on_light_and_dark_pages():
     values = np.linspace(-0.1, 1, 14)
     cells = tuple(near(f"cell {i}", float(v), 0.01) for i, v in enumerate(values))
     opacities, numbers = shades(HeatMap("t", (), ("row",), ("a",) * 14, (cells,)))
@@ -331,13 +331,13 @@ def test_letters_stand_out_from_their_cell_on_light_and_on_dark_pages():
             assert contrast(blend, counterpart(text.get_color())) >= 4.5, (opacity, text)
 
 
-def test_what_may_be_nothing_is_pale_and_leaves_the_others_dark():
+def test_cells_that_may_be_zero_are_pale_and_do_not_affect_the_scale():
     noise, clear = near("noise", 30.0, 40.0), near("clear", 0.2, 0.05)
     opacities, _ = shades(HeatMap("t", (), ("row",), ("a", "b"), ((noise, clear),)))
     assert list(opacities) == pytest.approx([0.15 * 0.78, 1], abs=0.01)
 
 
-def test_numbers_of_all_cells_are_written_alike_or_not_at_all():
+def test_heat_maps_show_numbers_in_all_cells_or_in_none():
     def cells(size):
         values = [near(f"{i}", 0.05 * i, 0.02) for i in range(size)]
         names = tuple(f"n{i}" for i in range(size))
@@ -350,7 +350,7 @@ def test_numbers_of_all_cells_are_written_alike_or_not_at_all():
     assert cells(20) == []
 
 
-def test_what_is_undefined_is_a_word_with_its_reason_and_no_mark():
+def test_undefined_estimates_have_a_text_with_the_reason_and_no_mark():
     chart = chart_of(Mark("a", reason="no respondents"), Mark("b"))
     assert {"undefined: no respondents", "undefined"} <= set(texts(to_svg(chart)))
     assert not marked(draw(chart))
@@ -364,7 +364,7 @@ def test_categories_and_curves_differ_by_more_than_colour():
     assert len({(curve.get_marker(), curve.get_linestyle()) for curve in curves}) == 6
 
 
-def test_labels_keep_their_side_in_another_font():
+def test_labels_are_aligned_independently_of_the_font():
     ends = [e.text for e in root("itemsets").iter(f"{SVG}text") if e.get("text-anchor") == "end"]
     assert {"age=(15-35]", "sex=Male", "fnlwgt=(1e5-2e5]"} <= set(ends)
 
@@ -386,12 +386,12 @@ def test_an_interval_that_leaves_the_axis_has_no_cap_there():
         assert axes.get_xlim()[0] <= min(reached) < max(reached) <= axes.get_xlim()[1]
 
 
-def test_an_interval_within_is_named():
+def test_the_inner_interval_is_explained():
     assert INNER_LABEL in texts(svg("overview"))
     assert INNER_LABEL not in to_svg(EstimateChart("t", (), (), bars=True))
 
 
-def test_many_rows_names_and_curves_are_cut_and_the_picture_says_so():
+def test_too_many_rows_names_or_curves_are_truncated_with_a_note():
     rows = tuple(near(f"cell {i}", i / 5000, 0.1) for i in range(5000))
     curves = tuple(Curve(f"curve {i}", (1, 2), (i, i)) for i in range(MOST_CURVES + 1))
     for chart, said, name, most in (
@@ -408,7 +408,7 @@ def test_many_rows_names_and_curves_are_cut_and_the_picture_says_so():
         assert f"{name} {most}" not in drawn
 
 
-def test_a_counted_axis_has_ticks_at_whole_numbers_alone():
+def test_a_counted_axis_has_ticks_at_whole_numbers_only():
     for waves in [(1,), (1, 2), (1, 2, 3)]:
         curve = Curve("yes", waves, (0.2,) * len(waves))
         [axes] = draw(CurveChart("t", (), Axis("wave", counted=True), Axis("y"), (curve,))).axes
@@ -426,19 +426,19 @@ def test_a_counted_axis_has_ticks_at_whole_numbers_alone():
         HeatMap("Nothing", (), (), (), ()),
     ],
 )
-def test_nothing_is_a_picture_with_a_title(chart):
+def test_an_empty_chart_has_a_title(chart):
     assert "Nothing" in texts(to_svg(chart))
     assert chart.description.startswith("Nothing.")
 
 
-def test_labels_are_text_whatever_is_in_them():
+def test_labels_with_special_characters_are_drawn_as_text():
     odd = ("price=5 $ to $10 & <b>", "city=東京", r"x=a\b", "مدينة=القاهرة", "a=]]>")
     drawing = to_svg(chart_of(*(near(label, 0.1, 0.01) for label in odd)))
     assert {*odd} <= set(texts(drawing))
     assert "$x$ <i>" in texts(to_svg(EstimateChart("$x$ <i>", (), ())))
 
 
-def test_png_says_what_it_shows(tmp_path):
+def test_png_has_a_description(tmp_path):
     file = tmp_path / "chart.PNG"
     render(CHARTS["measures"], file)
     with Image.open(file) as picture:
@@ -458,14 +458,14 @@ def test_the_same_chart_gives_the_same_bytes(ending, magic, tmp_path):
     assert one.startswith(magic)
 
 
-def test_drawing_in_several_threads_gives_the_same():
+def test_drawing_in_several_threads_gives_the_same_result():
     names = ["overview", "small grid"] * 2
     with ThreadPoolExecutor(4) as pool:
         again = pool.map(to_svg, [CHARTS[name] for name in names])
         assert list(again) == [svg(name) for name in names]
 
 
-def test_drawing_leaves_the_settings_of_matplotlib_alone():
+def test_drawing_neither_changes_nor_uses_the_settings_of_matplotlib():
     with mpl.rc_context({"font.size": 30, "text.parse_math": True}):
         before = dict(mpl.rcParams)
         drawing = to_svg(CHARTS["measures"])
@@ -477,7 +477,7 @@ def test_drawing_leaves_the_settings_of_matplotlib_alone():
 
 
 @pytest.mark.parametrize("name", ["chart", "chart.jpg", "", ".svg", "chart.svg.gz"])
-def test_another_ending_gets_one_line_that_names_those_accepted(name, tmp_path):
+def test_an_unknown_file_extension_is_refused_in_one_line(name, tmp_path):
     with pytest.raises(ParameterError, match=r"plot: expected .*\.svg, \.png, \.pdf") as caught:
         check_file(tmp_path / "folder" / name)
     assert caught.value.field == "plot"
@@ -485,7 +485,7 @@ def test_another_ending_gets_one_line_that_names_those_accepted(name, tmp_path):
 
 
 @pytest.mark.parametrize("file", ["nowhere/chart.svg", "a\0b.svg", "folder.svg"])
-def test_a_file_that_cannot_be_written_gets_one_line(file, tmp_path):
+def test_a_file_that_cannot_be_written_is_refused_in_one_line(file, tmp_path):
     (tmp_path / "folder.svg").mkdir()
     with pytest.raises(ParameterError, match="plot: expected a file that can be written") as caught:
         render(CHARTS["overview"], tmp_path / file)

@@ -1,4 +1,4 @@
-"""A collector without the extra ``plot``: pages name once what draws charts."""
+"""A collector without the extra ``plot``: pages name the missing extra once."""
 
 import re
 import subprocess
@@ -39,7 +39,7 @@ def analysts(http, store, filled, bare):
 
 
 @pytest.mark.parametrize("path", ["/comparison", "/report", "/itemsets?min_support=0.05"])
-def test_pages_say_once_what_is_missing_and_have_every_number_in_a_table(analysts, path):
+def test_pages_name_the_missing_extra_once_and_have_all_numbers_in_tables(analysts, path):
     answer = analysts.get(f"/results/health{path}")
     page = answer.get_data(as_text=True).replace("&#39;", "'")
     assert answer.status_code == 200
@@ -58,7 +58,7 @@ def test_a_chart_as_a_file_is_refused(analysts, format):
 
 
 @pytest.mark.usefixtures("filled")
-def test_commands_work_without_extras_and_say_which_one_draws(database, tmp_path):
+def test_commands_work_without_extras_and_name_the_one_for_charts(database, tmp_path):
     def run(*words):
         command = [sys.executable, "-c", BARE, *words, "--database", database]
         ran = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path)

@@ -1,4 +1,4 @@
-"""An audit has every part that applies to a survey, and its statement says it."""
+"""An audit has every part that applies to a survey, and its statement describes it."""
 
 import math
 from dataclasses import FrozenInstanceError, replace
@@ -53,7 +53,7 @@ def said(found):
     }
 
 
-def test_an_audit_tells_what_the_other_commands_tell():
+def test_an_audit_contains_the_results_of_the_separate_analyses():
     survey = survey_of(RESPONSE)
     found = audit(survey, 3_000, people=people, quasi=["town", "sex"], sensitive="illness")
     assert found.protection == Protection.of(survey)
@@ -73,9 +73,9 @@ def test_an_audit_tells_what_the_other_commands_tell():
         found.respondents = 1
 
 
-def test_people_above_the_limit_are_those_of_whom_either_risk_is(monkeypatch):
+def test_people_above_the_limit_are_counted_if_either_risk_exceeds_it(monkeypatch):
     monkeypatch.setattr("halftruth_collector.disclosure.audit.LIMIT", 0.1)
-    # Of some of these people only the one risk is above the limit, of others only the other.
+    # For some of these people only one of the two risks exceeds the limit.
     pilot = np.array(
         [[[22, 0, 3], [12, 18, 14]], [[16, 0, 24], [2, 0, 10]], [[0, 7, 3], [2, 0, 40]]]
     )
@@ -101,7 +101,7 @@ def test_people_above_the_limit_are_those_of_whom_either_risk_is(monkeypatch):
     assert "of the people a risk is above" in said(found)["Someone who knows quasi-identifiers"]
 
 
-def test_the_odds_that_the_statement_names_are_those_of_the_tail():
+def test_the_probability_in_the_statement_follows_from_the_tail():
     found = audit(survey_of(GammaDiagonal("19")), 5_000)
     text = said(found)["Someone who sees only the counts"]
     odds = math.exp(found.counts.tail) / 19
@@ -110,8 +110,8 @@ def test_the_odds_that_the_statement_names_are_those_of_the_tail():
     assert "plus δ" in text
 
 
-def test_false_reports_are_those_that_move_a_share_by_its_margin():
-    # Yes or no, kept with 3/4: a report weighs 3/2 or −1/2.
+def test_false_reports_are_as_many_as_shift_a_share_by_its_margin():
+    # A yes or no that is kept with 3/4: a report has the weight 3/2 or −1/2.
     survey = survey_of(RandomizedResponse({"a": "3/4"}), Schema([Attribute("a", ["no", "yes"])]))
     found = audit(survey, 10_000)
     [length], [false] = found.precision, found.false_reports
@@ -120,14 +120,14 @@ def test_false_reports_are_those_that_move_a_share_by_its_margin():
     assert row[-1] == str(math.ceil(length.half_width * 10_000 / 1.5))
 
 
-def test_what_is_sent_as_it_is_has_no_bound_of_the_counts_and_says_why():
+def test_a_survey_with_unperturbed_answers_has_no_bound_of_the_counts():
     found = audit(survey_of(OPEN_TOWN), 3_000)
     assert found.counts is None
     assert {answer.attribute for answer in found.answers} == {"sex", "illness"}
     assert "sent unperturbed or can be proved" in said(found)["Someone who sees only the counts"]
 
 
-def test_what_a_report_can_prove_is_said_and_only_the_other_answer_is_told_of():
+def test_provable_answers_are_stated_and_only_the_others_have_posteriors():
     designs = {
         "cheated": {"design": "triangular", "prevalence": "1/4", "not_sensitive": "no"},
         "smokes": {"design": "forced-response", "yes": "1/6", "no": "1/6"},
@@ -141,7 +141,7 @@ def test_what_a_report_can_prove_is_said_and_only_the_other_answer_is_told_of():
         ("smokes", "no"),
         ("smokes", "yes"),
     ]
-    # 5 % · 4 / (5 % · 4 + 95 %), and γ = 5 of forced responses.
+    # 5 % · 4 / (5 % · 4 + 95 %), and γ = 5 for forced responses.
     assert [a.known for a in found.answers] == pytest.approx([4 / 23, 5 / 24, 5 / 24])
     texts = said(found)
     for sentence in Protection.of(survey).sentences():
@@ -149,7 +149,7 @@ def test_what_a_report_can_prove_is_said_and_only_the_other_answer_is_told_of():
     assert "can be proved make groups" in texts["Someone who sees only the counts"]
 
 
-def test_a_relay_is_said_with_what_its_promise_rests_on():
+def test_the_statement_lists_what_the_guarantee_of_a_relay_depends_on():
     keys = {"key": "1" * 64, "sealing_key": "2" * 64}
     relay = Relay(url="https://relay.example.edu", batch=40_000, **keys)
     survey = replace(survey_of(GammaDiagonal("100")), relay=relay)
@@ -165,7 +165,7 @@ def test_a_relay_is_said_with_what_its_promise_rests_on():
     assert "invitation" not in " ".join(told.values()).replace("has no invitations", "")
 
 
-def test_where_nothing_is_protected_nothing_is_promised():
+def test_a_survey_without_protection_has_no_guarantees():
     schema = Schema([Attribute("town", ["A", "B"], sensitive=False)])
     found = audit(survey_of(RandomizedResponse({"town": "1"}), schema), 3_000)
     assert found.answers == ()
@@ -176,14 +176,14 @@ def test_where_nothing_is_protected_nothing_is_promised():
     assert not any("Someone" in title for title in texts)
 
 
-def test_so_few_people_that_they_hide_nobody_are_told():
+def test_too_few_reports_to_hide_a_person_are_stated():
     assert (
         "So few reports"
         in said(audit(survey_of(GammaDiagonal("19")), 20))["Someone who sees only the counts"]
     )
 
 
-def test_answers_of_a_pilot_are_all_told_or_those_of_which_most_is():
+def test_the_table_of_a_pilot_is_limited_to_the_answers_with_the_largest_gains():
     whole = audit(survey_of(RESPONSE), 3_000, people=people)
     assert len(statement(whole).sections[1].table.rows) == 8
     sizes = [f"c{code}" for code in range(30)]
@@ -199,7 +199,7 @@ def test_answers_of_a_pilot_are_all_told_or_those_of_which_most_is():
     assert min(gains[c] for c in shown) >= max(gains[c] for c in set(gains) - shown)
 
 
-def test_records_beyond_what_can_be_looked_at_are_undefined_and_said_to_be(monkeypatch):
+def test_posteriors_over_too_many_records_are_undefined_with_a_note(monkeypatch):
     monkeypatch.setattr(posterior, "MAX_CELLS", 20)
     section = statement(audit(survey_of(GammaDiagonal("19")), 3_000, people=people)).sections[1]
     assert {row[4] for row in section.table.rows} == {"undefined"}
@@ -217,7 +217,7 @@ def test_records_beyond_what_can_be_looked_at_are_undefined_and_said_to_be(monke
         ({"delta": 0.0}, "delta"),
     ],
 )
-def test_what_is_missing_or_outside_of_its_range_is_named(asked, field):
+def test_missing_or_invalid_arguments_are_named(asked, field):
     with pytest.raises(ParameterError) as raised:
         audit(survey_of(RESPONSE), 3_000, **asked)
     assert raised.value.field == field

@@ -1,4 +1,4 @@
-"""Linking risk: published values, and every world of small surveys enumerated as fractions."""
+"""Linking risk against published values and an exact enumeration of small surveys."""
 
 from fractions import Fraction
 from itertools import product
@@ -29,14 +29,14 @@ SKEWED = {
     2: [["9/10", "3/10"], ["1/10", "7/10"]],
     3: [["8/10", "1/10", "1/5"], ["1/10", "7/10", "1/5"], ["1/10", "2/10", "3/5"]],
 }
-#: People by two quasi-identifiers and an answer of three categories; nobody in some cells.
+#: People by two quasi-identifiers and an answer of three categories; some cells are empty.
 PEOPLE = [[[6, 1, 2], [0, 4, 0]], [[3, 3, 0], [0, 0, 0]], [[1, 0, 2], [5, 2, 1]]]
 SHAPE = (3, 2, 3)
 CELLS = list(product(*map(range, SHAPE)))
 
 
 def keep(size, p):
-    """Keep with p, else any other answer."""
+    """Channel that keeps an answer with p, and else draws another one."""
     matrix = np.full((size, size), (1 - p) / (size - 1))
     np.fill_diagonal(matrix, p)
     return Dense(matrix)
@@ -61,9 +61,9 @@ def survey_of(mechanism, sizes=SHAPE):
 
 
 def worlds(likelihood, shares):
-    """How likely each report puts each person back to each cell, by Bayes as fractions.
+    """Probability that a report of each cell is linked to each cell, by Bayes as fractions.
 
-    `likelihood` is report → cell → probability; the answer is (true, drawn) → probability.
+    `likelihood` is report → cell → probability; the result is (true, drawn) → probability.
     """
     found = {}
     for row in likelihood:
@@ -76,7 +76,7 @@ def worlds(likelihood, shares):
 
 
 def assert_equals(found, expected):
-    """Every cell of somebody as expected, all others undefined."""
+    """Assert that cells with people have the expected values, and that all others are undefined."""
     for cell, value in np.ndenumerate(found):
         assert (cell in expected) == (not np.isnan(value))
         if cell in expected:
@@ -92,7 +92,7 @@ def test_published_parameters_meet_their_limit_on_adult():
     assert 2 * linking_risk(table, factors).maximum == pytest.approx(1.000, abs=5e-4)
 
 
-def test_risk_is_the_chance_that_a_report_is_put_back_rightly_column_by_column():
+def test_risk_is_the_chance_of_a_correct_link_column_by_column():
     shares = people()
     matrices = {f"a{j}": SKEWED[size] for j, size in enumerate(SHAPE)}
     first, second, answer = (fractions(matrix) for matrix in matrices.values())
@@ -121,7 +121,7 @@ def test_risk_is_the_chance_that_a_report_is_put_back_rightly_column_by_column()
 
 
 def whole(likelihood, shares):
-    """What `of_whole_reports` has to be of every cell: risk, and belief where q is known."""
+    """Expected `of_whole_reports` of every cell: risk, and belief if q is known."""
     back = worlds(likelihood, shares)
     risk, belief = {}, {}
     for cell, share in shares.items():
@@ -149,7 +149,7 @@ def split(gamma, classes, sizes):
     rows = dense_split.matrix(sizes, (), Fraction(gamma), 5, 4, classes).values()
     records = list(product(*map(range, sizes)))
     others = len(records) // len(CELLS)
-    # The attributes after the third are evenly spread.
+    # The attributes after the third have uniform answers.
     return [
         {u: sum(p for r, p in zip(records, row, strict=True) if r[:3] == u) / others for u in CELLS}
         for row in rows
@@ -180,7 +180,7 @@ MECHANISMS = {
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_whole_reports_are_put_back_as_often_as_in_all_worlds(name):
+def test_risk_of_whole_reports_equals_the_enumeration(name):
     survey, likelihood = MECHANISMS[name]
     risk, belief = whole(likelihood(), people())
     found = linking_risk_of(survey, ["a0", "a1"], "a2", PEOPLE)
@@ -188,15 +188,15 @@ def test_whole_reports_are_put_back_as_often_as_in_all_worlds(name):
     assert_equals(found.sensitive, belief)
 
 
-def test_an_answer_sent_beside_perturbed_quasi_identifiers_gives_them_away():
-    """Here the answer is q itself, so that the report shows q, which eq. 5.6 does not look at."""
+def test_an_unperturbed_answer_that_equals_the_quasi_identifier_reveals_it():
+    """The answer is q itself, so that the report shows q, which eq. 5.6 does not consider."""
     found = linking_risk([[10, 0], [0, 10]], [keep(2, 0.6), keep(2, 1)])
     assert found.maximum == pytest.approx(0.6**2 + 0.4**2)
     assert found.of_whole_reports.maximum == pytest.approx(1)
 
 
-def test_risk_is_least_where_reports_are_blind_and_there_below_the_table():
-    """Property 1: at p = 1/d every factor is the share that the table gives."""
+def test_risk_is_least_for_uninformative_reports_and_at_most_the_share_in_the_table():
+    """Property 1: at p = 1/d every factor is the share in the table."""
     sizes = np.array(SHAPE)
     blind = linking_risk(PEOPLE, [keep(size, 1 / size) for size in SHAPE])
     np.testing.assert_allclose(blind.quasi, np.where(blind.quasi > 0, blind.table.sum(-1), np.nan))
@@ -209,7 +209,7 @@ def test_risk_is_least_where_reports_are_blind_and_there_below_the_table():
         assert (found.risk[there] <= found.share[there] + 1e-12).all()
 
 
-def test_one_answer_in_a_group_is_known_whatever_is_done_to_it():
+def test_the_only_answer_in_a_group_is_known_under_any_perturbation():
     as_they_are = [keep(3, 1), keep(2, 1)]
     for p in (0.34, 0.5, 0.9):
         assert linking_risk(PEOPLE, [*as_they_are, keep(3, p)]).risk[0, 1, 1] == pytest.approx(1)
@@ -225,12 +225,12 @@ def test_people_are_counted_by_risk():
 @pytest.mark.parametrize(
     "table", [[[-1, 2], [3, 4]], [[np.nan, 1], [1, 1]], [[0, 0], [0, 0]], [1, 2]]
 )
-def test_a_table_that_cannot_be_people_is_refused(table):
+def test_a_table_that_is_no_table_of_counts_is_refused(table):
     with pytest.raises(ParameterError, match="expected counts of at least 0"):
         linking_risk(table, [keep(2, 0.8)] * np.ndim(table))
 
 
-def test_what_is_asked_of_a_survey_has_to_fit_it():
+def test_arguments_that_do_not_fit_the_survey_are_refused():
     survey = survey_of(RandomizedResponse({"a0": "1/2", "a1": "3/4", "a2": "1/2"}))
     for quasi, sensitive, table in (
         (["a0", "a2"], "a2", PEOPLE),
@@ -251,7 +251,7 @@ def test_what_is_asked_of_a_survey_has_to_fit_it():
         ("MAX_AT_ONCE", 50, "whole records"),
     ],
 )
-def test_what_would_take_too_long_is_refused(monkeypatch, limit, most, mechanism):
+def test_tables_that_exceed_the_limits_are_refused(monkeypatch, limit, most, mechanism):
     monkeypatch.setattr(linking, limit, most)
     with pytest.raises(DomainTooLarge, match="fewer quasi-identifiers"):
         linking_risk_of(MECHANISMS[mechanism][0], ["a0", "a1"], "a2", PEOPLE)

@@ -1,4 +1,4 @@
-"""What reports tell of answers, by Bayes' rule over dense channels, and what false ones weigh."""
+"""Posteriors of answers by Bayes' rule over dense channels, and weights of false reports."""
 
 from functools import reduce
 from itertools import combinations
@@ -49,7 +49,7 @@ CASES = {
         DistortionMatrices({"a0": SKEWED, "a1": THREE, "a2": SKEWED}),
         reduce(np.kron, [numbers(SKEWED), numbers(THREE), numbers(SKEWED)]),
     ),
-    # Of the last question a report can prove c0, which is then none of those that are told of.
+    # A report can prove c0 of the last question, so that c0 has no posterior.
     "designs": (
         DistortionMatrices(
             {"a1": THREE},
@@ -84,7 +84,7 @@ def case(name):
 
 
 def by_bayes(channel, prior, inside):
-    """Posterior of being inside: its mean over the reports of those who are, and the largest."""
+    """Posterior of being inside: its mean over the reports of people inside, and its maximum."""
     reports = channel @ prior
     own = channel @ (prior * inside)
     there = reports > 0
@@ -93,7 +93,7 @@ def by_bayes(channel, prior, inside):
 
 
 def people(survey, table):
-    """A population's tables, as counts of a thousand."""
+    """Return a function that yields margins of a table of a thousand people."""
     whole = 1_000 * np.reshape(table, survey.schema.shape)
 
     def by(names):
@@ -114,7 +114,7 @@ NAMES = [*CASES, "direct", "mixed", "public"]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_posterior_is_that_of_bayes_for_one_who_knows_how_answers_go_together(name):
+def test_joint_posteriors_equal_bayes_rule_over_the_table_of_a_pilot(name):
     survey, channel = case(name)
     cells = int(np.prod(survey.schema.shape))
     table = np.random.default_rng(5).dirichlet(np.full(cells, 0.5))
@@ -135,7 +135,7 @@ def test_each_posterior_is_that_of_bayes_for_one_who_knows_how_answers_go_togeth
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_whatever_is_known_of_the_others_an_answer_gets_no_likelier_than_is_said(name):
+def test_no_prior_of_other_answers_raises_a_posterior_above_the_bound(name):
     survey, channel = case(name)
     sent = [codes_of(survey, n) for n in survey.perturbation.unperturbed]
     proofs = [codes_of(survey, n) for n in survey.perturbation.provable]
@@ -148,7 +148,7 @@ def test_whatever_is_known_of_the_others_an_answer_gets_no_likelier_than_is_said
         assert answer.joint is None
         assert answer.known <= answer.bound + 1e-12
         for _ in range(20):
-            # Given what is sent or can be proved of this person.
+            # Restricted to the unperturbed and provable answers of one person.
             place = rng.integers(len(codes))
             alike = np.all([each == each[place] for each in [*sent, *proofs]], axis=0)
             alike = alike | np.zeros(len(codes), dtype=bool)
@@ -163,7 +163,7 @@ def test_whatever_is_known_of_the_others_an_answer_gets_no_likelier_than_is_said
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_who_knows_all_other_answers_never_gets_beyond_what_is_said(name):
+def test_knowing_all_other_answers_raises_a_posterior_at_most_to_known(name):
     survey, channel = case(name)
     shape = survey.schema.shape
     by_answer = {(a.attribute, a.category): a.known for a in answer_posteriors(survey)}
@@ -185,8 +185,8 @@ def test_who_knows_all_other_answers_never_gets_beyond_what_is_said(name):
         assert largest[key] <= known + 1e-12
 
 
-def test_how_answers_go_together_can_tell_more_than_all_others_and_never_more_than_the_record():
-    # Three questions that everybody answers alike, so that a report tells of each three times.
+def test_a_joint_prior_can_exceed_known_but_not_the_bound_of_the_record():
+    # Three questions with identical answers, so that a report reveals each answer three times.
     mechanism = RandomizedResponse(dict.fromkeys(("a", "b", "c"), "3/4"))
     schema = Schema([Attribute(name, ["no", "yes"]) for name in "abc"])
     table = np.zeros((2, 2, 2))
@@ -198,7 +198,7 @@ def test_how_answers_go_together_can_tell_more_than_all_others_and_never_more_th
     assert answer.bound == pytest.approx(answer.joint.most)
 
 
-def test_k_reports_of_one_person_have_the_kth_power():
+def test_k_reports_of_one_person_have_the_kth_power_of_gamma():
     matrix = kept(2, 0.75)
     thrice = reduce(np.kron, [matrix] * 3).reshape(2, 2, 2, 2, 2, 2)
     alike = np.array([[thrice[(*y, x, x, x)] for x in (0, 1)] for y in np.ndindex(2, 2, 2)])
@@ -208,7 +208,7 @@ def test_k_reports_of_one_person_have_the_kth_power():
 
 @pytest.mark.parametrize("name", [*CASES, *weights_of_views.DESIGNS])
 @pytest.mark.parametrize("length", [1, 2])
-def test_a_false_report_weighs_what_the_largest_weight_of_a_report_is(name, length):
+def test_a_false_report_has_the_largest_weight_of_any_report(name, length):
     survey, channel = case(name)
     expected = 0.0
     for positions in combinations(range(len(survey.schema.shape)), length):
@@ -228,10 +228,10 @@ def test_a_false_report_weighs_what_the_largest_weight_of_a_report_is(name, leng
 
 
 def _inverse_of(channel, positions):
-    """Inverse of the channel from the table of some attributes to the same columns."""
+    """Inverse of the channel restricted to a table of some attributes."""
     others = tuple(j for j in range(len(SHAPE)) if j not in positions)
     tensor = channel.reshape(*SHAPE, *SHAPE)
-    # Whatever the other answers are, these columns are the same in the mean: take even ones.
+    # The average over the other answers; independent of their distribution, here uniform.
     summed = tensor.sum(axis=others).sum(axis=tuple(len(positions) + j for j in others))
     size = int(np.prod([SHAPE[j] for j in positions]))
     return np.linalg.inv(summed.reshape(size, size) * size / CELLS)

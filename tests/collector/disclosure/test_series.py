@@ -1,4 +1,4 @@
-"""Audit of one wave of a series, as an ethics board reads it."""
+"""Audit of one wave of a series."""
 
 import itertools
 from fractions import Fraction
@@ -24,8 +24,8 @@ def said(survey):
     ).replace("\u202f", " ")
 
 
-def test_two_waves_cost_the_square_of_one_when_every_pair_of_reports_is_enumerated():
-    """Warner's two questions, twice: the largest ratio of two chances of any pair of reports."""
+def test_two_waves_have_the_square_of_the_gamma_of_one():
+    """Enumerate the likelihood ratios of all pairs of reports of Warner's two questions."""
     kept = [Fraction(3, 4), Fraction(2, 3)]
 
     def chance(reports, record):
@@ -53,7 +53,7 @@ def test_two_waves_cost_the_square_of_one_when_every_pair_of_reports_is_enumerat
         ("1.0001", "400", 1_000, "at most 1 000 such waves."),
     ],
 )
-def test_the_audit_says_how_many_waves_are_within_the_total(gamma, total, waves, sentence):
+def test_the_audit_states_how_many_waves_fit_the_total(gamma, total, waves, sentence):
     survey = wave(GammaDiagonal(gamma), total)
     assert audit(survey, 1_000).series.waves == waves
     assert sentence in said(survey)

@@ -1,4 +1,4 @@
-"""Groups compared: formulas, and what is left undefined."""
+"""Comparisons of groups: formulas and undefined estimates."""
 
 import math
 from dataclasses import replace
@@ -17,7 +17,7 @@ EFFECTS = ("difference", "risk_ratio", "odds_ratio")
 
 
 def effects_of(table, effect, reference):
-    """Each effect from the definition, on the scale of its error; cells by group and answer."""
+    """Return each effect by its definition, on the scale of its error; cells by group, answer."""
     found = []
     for g in range(len(table)):
         if g == reference:
@@ -34,7 +34,7 @@ def effects_of(table, effect, reference):
 
 
 def some_groups(count=4, error=0.003, seed=6):
-    """Groups of a table that need not add up to 1, with a covariance of its own."""
+    """Groups with a random table, which need not add up to 1, and a random covariance."""
     rng = np.random.default_rng(seed)
     shares = rng.dirichlet(np.full(2 * count, 6.0)).reshape(count, 2)
     root = rng.normal(scale=error, size=(2 * count, 2 * count))
@@ -48,7 +48,7 @@ def table_of(survey, cells):
 
 
 def unperturbed(cells):
-    """Groups of people who answered directly, from their numbers."""
+    """Groups of people whose answers are unperturbed, from their counts."""
     survey = survey_of(RandomizedResponse({"a": 1, "b": 1}), cells.shape, public="ab")
     names = survey.schema.attributes[0].categories
     return Groups.of_table(table_of(survey, cells), names, range(len(names)), 1)
@@ -69,10 +69,10 @@ def test_values_and_errors_are_those_of_the_dense_gradient(effect, reference):
     assert set(found.undefined) == {""}
 
 
-def test_where_nothing_is_perturbed_intervals_and_tests_are_the_textbooks():
+def test_intervals_and_tests_without_perturbation_are_those_of_textbooks():
     cells = np.array([[40, 25], [61, 20], [33, 45]])
     groups, n = unperturbed(cells), cells.sum()
-    # Variances are divided by N − 1 here.
+    # Variances are divided by N − 1.
     fewer = math.sqrt(n / (n - 1))
     (no, yes), (no_0, yes_0) = cells[1], cells[0]
     people_1, people_0 = no + yes, no_0 + yes_0
@@ -92,18 +92,18 @@ def test_where_nothing_is_perturbed_intervals_and_tests_are_the_textbooks():
     assert shares_of(groups).value == pytest.approx(shares)
 
 
-def test_of_exactly_these_respondents_who_answered_directly_nothing_is_uncertain():
+def test_unperturbed_answers_have_no_error_for_the_respondents_themselves():
     cells = np.array([[40, 25], [61, 20]])
     survey = survey_of(RandomizedResponse({"a": 1, "b": 1}), cells.shape, public="ab")
     table = table_of(survey, cells).alone
     exact = Groups.of_table(table, ["x", "y"], [0, 1], 1)
-    # Reports that all weigh the same show no error, and here there is none.
+    # Reports that all weigh the same have an undefined error; here the error is zero.
     found = compare_groups(replace(exact, covariance=table.covariance()), 0)
     assert found.lower == pytest.approx(found.upper)
     assert np.isnan(found.p_value).all()
 
 
-def test_a_group_that_may_be_empty_is_compared_with_nothing():
+def test_a_group_that_may_be_empty_has_no_comparison():
     groups = some_groups()
     shares = groups.value.copy()
     shares[1] *= 0.02
@@ -123,7 +123,7 @@ def test_a_group_that_may_be_empty_is_compared_with_nothing():
     assert (trend.undefined, np.isnan(trend.value[0])) == ([reason], True)
 
 
-def test_a_ratio_is_open_where_a_share_may_be_nothing():
+def test_the_interval_of_a_ratio_is_open_if_a_share_may_be_zero():
     groups = some_groups()
     shares = groups.value.copy()
     error = math.sqrt(groups.covariance[3, 3])
@@ -132,19 +132,19 @@ def test_a_ratio_is_open_where_a_share_may_be_nothing():
     to, of = compare_groups(rare, 0, "risk_ratio"), compare_groups(rare, 1, "risk_ratio")
     assert to.lower[0] == 0 < to.value[0] < to.upper[0] < np.inf
     assert 0 < of.lower[0] < of.value[0] < of.upper[0] == np.inf
-    # The same comparison, the other way round.
+    # The same comparison with exchanged groups.
     assert to.upper[0] == pytest.approx(1 / of.lower[0])
     assert to.p_value[0] == pytest.approx(of.p_value[0])
     shares[1] = [shares[1].sum() + error, -error]
     negative = replace(groups, value=shares)
     found = compare_groups(negative, 0, "odds_ratio")
     assert found.undefined[0] == "a share is estimated to be 0 or less, or 1 or more"
-    # Whether it is the same share can still be tested.
+    # Equality of the shares can still be tested.
     assert np.isnan(found.value[0])
     assert 0 < found.p_value[0] < 1
 
 
-def test_one_report_compares_nothing():
+def test_one_report_gives_no_comparison():
     one = np.array([[0, 1], [0, 0]])
     table = table_of(survey_of(RandomizedResponse({"a": "0.9", "b": "0.9"}), (2, 2)), one)
     groups = Groups.of_table(table, ["a", "b"], [0, 1], 1)
@@ -153,7 +153,7 @@ def test_one_report_compares_nothing():
         assert np.isnan(found.value).all()
 
 
-def test_some_groups_alone_are_compared_without_the_others():
+def test_a_comparison_of_some_groups_ignores_the_others():
     cells = np.array([[40, 25], [61, 20], [33, 45]])
     table = table_of(survey_of(RandomizedResponse({"a": "0.9", "b": "0.9"}), (3, 2)), cells)
     both = Groups.of_table(table, ["x", "z"], [0, 2], 1)
@@ -162,6 +162,6 @@ def test_some_groups_alone_are_compared_without_the_others():
     others = compare_groups(both, None)
     assert pair.value[0] == pytest.approx(among.value[1])
     assert pair.p_value[0] == pytest.approx(among.p_value[1])
-    # Of two groups all others are the other.
+    # With two groups, "all others" is the other group.
     assert others.value == pytest.approx([-pair.value[0], pair.value[0]])
     assert others.p_value == pytest.approx([pair.p_value[0]] * 2)

@@ -23,7 +23,7 @@ def an_estimate(seed=1, scale=0.005):
 
 
 def share_of(cells, given):
-    """Shares within groups, cell by cell from the definition."""
+    """Return shares within groups by their definition."""
     table = np.reshape(cells, SHAPE)
     shares = np.empty(SHAPE)
     for cell in np.ndindex(SHAPE):
@@ -47,7 +47,7 @@ def test_shares_and_covariance_are_those_of_the_dense_gradient(given):
     )
 
 
-def test_without_groups_sets_are_the_normal_intervals_of_the_table():
+def test_sets_without_groups_are_the_normal_intervals_of_the_table():
     support, covariance = an_estimate()
     found = conditional_shares(support, covariance, ())
     error = np.sqrt(np.diag(covariance))
@@ -58,12 +58,12 @@ def test_without_groups_sets_are_the_normal_intervals_of_the_table():
     assert found.sets(Z).upper == pytest.approx(support.ravel() + Z * error)
 
 
-def test_a_base_that_cannot_be_told_from_zero_has_open_sets_and_no_variance():
+def test_a_base_not_significantly_above_zero_has_open_sets_and_no_variance():
     support, covariance = an_estimate(scale=0.0005)
     support[0] *= 0.01
     found = conditional_shares(support, covariance, [0])
     base = found.denominator[0, 0, 0]
-    # As weak as one standard error, and less than nothing.
+    # A base of one standard error, and a negative one.
     weak = covariance * base**2 / found.var_denominator[0, 0, 0]
     found = conditional_shares(support, weak, [0])
     assert np.isnan(found.variance[0]).all()
@@ -76,7 +76,7 @@ def test_a_base_that_cannot_be_told_from_zero_has_open_sets_and_no_variance():
     assert np.isnan(conditional_covariance(negative, weak, [0])[:6]).all()
 
 
-def test_what_reports_do_not_determine_is_undefined():
+def test_sets_without_a_known_variance_are_undefined():
     support, covariance = an_estimate()
     found = conditional_shares(support, np.full_like(covariance, np.nan), [1])
     assert found.value.ravel() == pytest.approx(share_of(support, [1]))

@@ -1,4 +1,4 @@
-"""Whether shares of answers explain the reports: the test, its size, and the closest shares."""
+"""Whether shares of answers explain the reports: the test, its level, and the closest shares."""
 
 import numpy as np
 import pytest
@@ -52,8 +52,8 @@ def found(survey, counts, together=True):
     ],
     ids=["matrix", "randomized-response", "gamma-diagonal"],
 )
-def test_the_closest_shares_are_the_most_likely_ones(shape, mechanism):
-    """Against a general optimizer on the simplex, of reports that no shares explain."""
+def test_the_closest_shares_maximize_the_likelihood(shape, mechanism):
+    """Against a general optimizer on the simplex, with reports that no shares explain."""
     survey = survey_of(mechanism, shape)
     channel = mechanism.bind(survey.schema).channel(survey.schema.names)
     counts = np.zeros(shape, int)
@@ -78,27 +78,27 @@ def test_the_closest_shares_are_the_most_likely_ones(shape, mechanism):
 
 def test_fewer_yes_than_are_forced_contradict_the_design():
     survey = of_design(FORCED, FORCED)
-    # 333 of 2 000 are forced to say yes to the first question, and 220 do.
+    # The design forces 333 of 2 000 to say yes to the first question, but 220 do.
     counts = counts_of(survey, [[890, 890], [110, 110]])
     [one] = found(survey, counts)
     assert (one.attributes, one.p_value <= LEVEL / 3) == (["a"], True)
     assert found(survey, counts_of(survey, [[860, 800], [180, 160]])) == []
 
 
-def test_answers_together_may_contradict_what_each_alone_does_not():
-    """Everybody reports the same to both questions, though each is randomized by itself."""
+def test_a_joint_table_can_contradict_the_design_if_no_single_question_does():
+    """All respondents report the same to two questions that are randomized independently."""
     survey = of_design(FORCED, FORCED)
     counts = counts_of(survey, [[250, 0], [0, 250]])
     assert [each.attributes for each in found(survey, counts)] == [["a", "b"]]
     assert found(survey, counts, together=False) == []
 
 
-def test_reports_about_views_are_tested_too():
+def test_reports_about_views_are_tested():
     view = ViewClass(attributes=(("a", "b"),), choose=(2,), weight=1)
     survey = survey_of(SplitQuestionnaire("3", [view]), (2, 2))
     symbol = np.zeros((1, len(survey.report_space.names)), int)
     counts = Counts.from_reports(survey, np.repeat(symbol, 400, axis=0))
-    # Everybody sends the symbol that at most half of people can.
+    # All respondents send a symbol that at most half of them should send.
     assert [each.attributes for each in found(survey, counts)] == [["a"], ["b"]]
 
 
@@ -116,7 +116,7 @@ def test_reports_about_views_are_tested_too():
 def test_reports_that_follow_the_design_are_rarely_said_to_contradict_it(
     survey, shares, reports, surveys
 ):
-    """True shares lie on the edge of what is possible, where estimates fall outside most often."""
+    """True shares on the boundary, where estimates fall outside the possible range most often."""
     rng = np.random.default_rng(35)
     chances = survey.perturbation.channel(survey.schema.names).forward(shares)
     drawn = rng.multinomial(reports, chances.ravel(), size=surveys).reshape(-1, *chances.shape)

@@ -1,8 +1,7 @@
-"""Estimates under named designs are those that their authors published.
+"""Estimates under named designs against the published estimators.
 
-What is expected is written down from the functions ``RRuni.*`` of the R package RRreg (Heck and
-Moshagen 2018), which has the published estimator and standard error of every design, each in a form
-of its own.
+Expected values follow the functions ``RRuni.*`` of the R package RRreg (Heck and Moshagen 2018),
+which has the published estimator and standard error of every design in its own form.
 """
 
 from fractions import Fraction
@@ -16,7 +15,7 @@ from halftruth_shared import Attribute, DistortionMatrices, Schema, Survey
 from scipy.stats import norm
 from sources import estimator_of
 
-#: By design: how a survey writes it, and from λ the published estimate and the factor of its error.
+#: For each design: its TOML, and from λ the published estimate and the factor of its variance.
 PUBLISHED = {
     "Warner": (
         {"design": "warner", "p": "3/10"},
@@ -79,11 +78,11 @@ def test_estimate_and_error_are_the_published_ones(name, yes, reports):
     assert table.standard_error()[1] == pytest.approx(float(variance) ** 0.5, rel=1e-9, abs=1e-12)
 
 
-def test_the_naive_crosswise_estimate_of_cwise_to_its_digits():
-    """Printed in cWise's manual (`bc.est`), of 2 000 simulated people with a p of 0.15.
+def test_the_naive_crosswise_estimate_agrees_with_cwise_to_four_digits():
+    """From cWise's manual (`bc.est`): 2 000 simulated people with a p of 0.15.
 
     The estimate is 0.1950, its error 0.0144, its interval 0.1667 to 0.2233. Only 1 427 reports of
-    "both or neither" give these.
+    "both or neither" give these numbers.
     """
     survey = survey_of({"design": "crosswise", "prevalence": "0.15"})
     naive = estimator(survey, 1427, 2000).table(["a0"])
@@ -94,16 +93,16 @@ def test_the_naive_crosswise_estimate_of_cwise_to_its_digits():
 
 @pytest.mark.nightly
 @EVERY
-def test_over_many_surveys_the_estimate_is_right_on_average_and_its_interval_covers(name):
+def test_estimates_over_many_surveys_are_unbiased_and_their_intervals_cover(name):
     """600 surveys of 1 500 people, 30 % of whom have the trait.
 
-    A mean further than 4 of its errors, or a coverage outside of 95 % ± 3.2 %, is seen by chance
+    A mean further than 4 of its errors, or a coverage outside of 95 % ± 3.2 %, is a false alarm
     once in 3 000 times.
     """
     design, published = PUBLISHED[name]
     surveys, people, trait = 600, 1500, 0.3
     rng = np.random.default_rng(16)
-    # Of λ the estimate is a line: where it is 0 and where it is 1 are the two probabilities.
+    # The estimate is linear in λ: it is 0 and 1 at the two response probabilities.
     (low, _), (high, _) = published(Fraction(0)), published(Fraction(1))
     chance = float((Fraction(3, 10) - low) / (high - low))
     drawn = rng.binomial(people, chance, size=surveys)
@@ -119,7 +118,7 @@ def test_over_many_surveys_the_estimate_is_right_on_average_and_its_interval_cov
 
 
 def test_tables_of_questions_with_different_designs():
-    """One survey of 60 000 people, perturbed: each cell within 4.5 of its errors."""
+    """One perturbed survey of 60 000 people: each cell within 4.5 of its errors."""
     shares = np.array([[[0.4, 0.1], [0.1, 0.05]], [[0.05, 0.1], [0.05, 0.15]]])
     designs = [PUBLISHED[name][0] for name in ("FR", "Triangular", "Crosswise")]
     survey = survey_of(*designs)

@@ -1,4 +1,4 @@
-"""Estimates about a group: their formula, their coverage, and when there are none."""
+"""Estimates about a group: formula, coverage, and refusals."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ WHERE = [
 
 
 def within(table, where):
-    """Part of a table of all attributes that is of the group; cells add up to 1."""
+    """Return the part of a table of all attributes inside the group, with a sum of 1."""
     summed = tuple(axis for axis, name in enumerate(NAMES) if name in where)
     part = (table.reshape(SHAPE) * inside_of(where)).sum(axis=summed)
     return (part / part.sum()).ravel()
@@ -51,7 +51,7 @@ def inside_of(where):
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("where", WHERE, ids=str)
-def test_a_table_is_the_slice_of_the_larger_one_with_the_error_of_its_base(
+def test_a_table_of_a_group_is_the_normalized_slice_of_the_larger_table(
     reports, oracle, where, target
 ):
     """Against a dense covariance, and a gradient by finite differences."""
@@ -81,7 +81,7 @@ def test_a_table_is_the_slice_of_the_larger_one_with_the_error_of_its_base(
     assert described.share == pytest.approx(share)
     interval = share - 1.959964 * sd, share + 1.959964 * sd
     if all(isinstance(said, str) or len(said) == 1 for said in where.values()):
-        # One cell of a table has a score interval, a sum of several a normal one.
+        # One cell of a table has a score interval, a sum of several cells a normal one.
         everybody = Estimator(survey, Counts.from_reports(survey, found)).table(list(where))
         cell = np.unravel_index(np.argmin(abs(everybody.value - share)), everybody.value.shape)
         interval = [end[cell] for end in table_intervals(aim(everybody, target), 0.95)]
@@ -91,7 +91,7 @@ def test_a_table_is_the_slice_of_the_larger_one_with_the_error_of_its_base(
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_rule_in_a_group_is_the_rule_that_has_the_group_among_its_conditions(reports, target):
+def test_a_rule_in_a_group_equals_the_rule_with_the_group_in_its_antecedent(reports, target):
     survey, found = reports
     everybody = Estimator(survey, Counts.from_reports(survey, found))
     group = everybody.where({"b": "c2"})
@@ -122,8 +122,8 @@ def test_itemsets_and_rules_of_a_group_are_those_of_its_tables(reports, estimate
     assert group.support(["a", "c"], estimate).sum() == pytest.approx(1)
 
 
-def test_of_answers_that_are_sent_as_they_are_a_group_is_those_people_alone(public_survey):
-    """Of n_w people who give the answers, n of whom are in a cell, the variance is p(1 − p)/n_w."""
+def test_a_group_in_unperturbed_answers_has_the_error_of_its_members(public_survey):
+    """With n_w members of the group, the variance of a share p is p(1 − p)/n_w."""
     survey = public_survey(SHAPE)
     records = np.random.default_rng(3).integers(0, SHAPE, size=(600, 3))
     group = Estimator(survey, Counts.from_reports(survey, records)).where({"b": "c1"})
@@ -138,7 +138,7 @@ def test_of_answers_that_are_sent_as_they_are_a_group_is_those_people_alone(publ
     assert described.people_interval == pytest.approx((len(members), len(members)))
 
 
-def test_where_everybody_is_in_the_group_nothing_changes(public_survey):
+def test_a_group_of_all_people_changes_nothing(public_survey):
     survey = public_survey(SHAPE)
     records = np.random.default_rng(3).integers(0, SHAPE, size=(600, 3))
     records[:, 2] = 1
@@ -147,7 +147,7 @@ def test_where_everybody_is_in_the_group_nothing_changes(public_survey):
     for target in TARGETS:
         expected, found = (aim(e.table(["b"]), target).variance() for e in (everybody, group))
         np.testing.assert_allclose(found, expected, atol=1e-18)
-    # Wilson's interval of 600 of 600, of a population; of the respondents it is known.
+    # Wilson's interval of 600 of 600 for a population; for the respondents it is exact.
     assert group.group().interval == pytest.approx((600 / (600 + 1.959964**2), 1.0))
     assert aimed(group, "respondents").group().interval == (1.0, 1.0)
 
@@ -173,9 +173,9 @@ ASKED = [({"r": "c1"}, "q"), ({"p": "c1"}, "q"), ({"p": "c0", "s": "c1"}, "r")]
     ("mechanism", "target"),
     [*((name, "population") for name in SIMULATED), ("randomized response", "respondents")],
 )
-def test_intervals_of_shares_in_a_group_cover_as_often_as_they_say(mechanism, target):
-    # 400 surveys, 8 shares of which 5 are free, in three groups: pooled coverage has a standard
-    # deviation of about 0.55 %, so that 93 to 97 % is 3.6 of these each way, and the four checks
+def test_intervals_of_shares_in_a_group_have_their_nominal_coverage(mechanism, target):
+    # 400 surveys, 8 shares of which 5 are free, in three groups: the pooled coverage has a standard
+    # deviation of about 0.55 %, so that 93 to 97 % is 3.6 of these each way; the four checks
     # together raise a false alarm in less than one run of 700.
     survey = Survey("s", "S", SCHEMA, SIMULATED[mechanism])
     rng = np.random.default_rng(17)
@@ -206,7 +206,7 @@ def of_group(shares, where, name):
 
 
 def few_of(count, reports=400):
-    """Reports of which so many are of those with w = c1, sent unperturbed."""
+    """Unperturbed reports, `count` of which have w = c1."""
     schema = Schema([Attribute(n, ["c0", "c1"], sensitive=n != "w") for n in ("a", "w")])
     survey = Survey("s", "S", schema, RandomizedResponse({"a": "0.9", "w": "1"}))
     rows = np.zeros((reports, 2), dtype=int)
@@ -215,7 +215,7 @@ def few_of(count, reports=400):
 
 
 @pytest.mark.parametrize("count", [0, 1, 20])
-def test_a_group_that_is_not_clearly_there_is_refused_in_one_line(count):
+def test_a_group_not_significantly_above_zero_is_refused_in_one_line(count):
     with pytest.raises(EstimateError) as caught:
         few_of(count).where({"w": "c1"})
     assert caught.value.field == "where"
@@ -223,12 +223,12 @@ def test_a_group_that_is_not_clearly_there_is_refused_in_one_line(count):
     assert "\n" not in str(caught.value)
 
 
-def test_a_group_that_is_clearly_there_is_not_refused():
-    # 40 of 400 are 40/√36 = 6.7 standard errors above nobody.
+def test_a_group_significantly_above_zero_is_accepted():
+    # 40 of 400 are 40/√36 = 6.7 standard errors above zero.
     assert few_of(40).where({"w": "c1"}).table(["a"]).reports == 40
 
 
-def test_one_report_is_no_group():
+def test_a_group_of_one_report_is_refused():
     with pytest.raises(EstimateError, match="where: "):
         few_of(1, reports=1).where({"w": "c1"})
 
@@ -241,14 +241,14 @@ def test_one_report_is_no_group():
         ({"a": "c0", "w": "c1"}, ParameterError, "where: every attribute is filtered on"),
     ],
 )
-def test_a_bad_group_is_one_line(where, error, said):
+def test_an_invalid_group_is_refused_in_one_line(where, error, said):
     with pytest.raises(error) as caught:
         few_of(200).where(where)
     assert caught.value.field == "where"
     assert str(caught.value).startswith(said)
 
 
-def test_what_is_filtered_on_cannot_be_asked_about():
+def test_attributes_of_the_filter_cannot_be_analysed():
     group = few_of(200).where({"w": "c1"})
     for ask, field in (
         (lambda: group.table(["a", "w"]), "attributes"),
@@ -262,7 +262,7 @@ def test_what_is_filtered_on_cannot_be_asked_about():
         )
 
 
-def test_too_many_cells_are_one_line(public_survey):
+def test_too_many_cells_are_refused_in_one_line(public_survey):
     survey = public_survey((2,) * 15)
     everybody = Estimator(survey, Counts.from_reports(survey, np.eye(15, dtype=int).repeat(50, 0)))
     names = survey.schema.names
@@ -272,7 +272,7 @@ def test_too_many_cells_are_one_line(public_survey):
     assert "\n" not in str(caught.value)
 
 
-def test_a_split_questionnaire_tells_of_groups_as_far_as_it_asks_together():
+def test_groups_in_a_split_questionnaire_are_limited_by_its_views():
     survey = Survey("s", "S", SCHEMA, SIMULATED["split-questionnaire"])
     records = np.random.default_rng(4).integers(0, SIZES, size=(4_000, 4))
     everybody = estimator_of(survey, records, np.random.default_rng(5))

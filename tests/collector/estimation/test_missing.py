@@ -1,4 +1,4 @@
-"""Answers that are none, left out of bases: the formula, coverage, and when there is no base."""
+"""Missing answers excluded from bases: formula, coverage, and refusals."""
 
 from dataclasses import replace
 
@@ -28,13 +28,13 @@ MISSING = {"b": ("c2",), "c": ("c0",)}
 
 
 def with_missing(survey):
-    """The same survey, that calls some categories missing."""
+    """Return the same survey with some categories declared missing."""
     attributes = [replace(a, missing=MISSING.get(a.name, ())) for a in survey.schema.attributes]
     return replace(survey, schema=Schema(attributes))
 
 
 def answered(table, where=()):
-    """Shares of those who answered, of a table of all attributes."""
+    """Return shares of those who answered, from a table of all attributes."""
     part = table.reshape(SHAPE)[:, :2, 1:]
     part = part[1] if where else part
     return (part / part.sum()).ravel()
@@ -42,7 +42,7 @@ def answered(table, where=()):
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("where", [{}, {"a": "c1"}], ids=str)
-def test_a_table_is_of_those_who_answered_all_of_it(reports, oracle, where, target):
+def test_a_table_is_of_those_who_answered_all_its_questions(reports, oracle, where, target):
     """Against a dense covariance, and a gradient by finite differences."""
     survey, found = reports
     whole = oracle.support(survey, found, NAMES)
@@ -62,7 +62,7 @@ def test_a_table_is_of_those_who_answered_all_of_it(reports, oracle, where, targ
     base = whole.reshape(SHAPE)[1 if where else slice(None), :2, 1:]
     assert table.reports == round(30_000 * base.sum())
 
-    # Of a question alone those count who answered it, and of its bases those who answered others.
+    # The base of one question is those who answered it, and the other questions on request.
     of_b = whole.reshape(SHAPE)[1 if where else slice(None)]
     of_b = of_b.sum(axis=tuple(axis for axis in range(of_b.ndim) if axis != of_b.ndim - 2))
     np.testing.assert_allclose(estimator.table(["b"]).value, of_b[:2] / of_b[:2].sum())
@@ -80,7 +80,7 @@ def test_a_table_is_of_those_who_answered_all_of_it(reports, oracle, where, targ
     np.testing.assert_allclose([lower, upper], [share - 2 * error, share + 2 * error], rtol=1e-6)
 
 
-def test_best_guesses_are_of_those_who_answered(reports):
+def test_likelihood_estimates_are_of_those_who_answered(reports):
     survey, found = reports
     survey = with_missing(survey)
     counts = Counts.from_reports(survey, found)
@@ -106,10 +106,10 @@ MECHANISMS = [
 @pytest.mark.nightly
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda mechanism: mechanism.kind)
-def test_intervals_of_those_who_answered_hold_the_truth(mechanism, target):
-    """400 surveys of 4 000 people, 100 of views, which take long; of 400 of these the same holds.
+def test_intervals_of_those_who_answered_have_their_nominal_coverage(mechanism, target):
+    """400 surveys of 4 000 people, but 100 for views, which are slow and gave the same with 400.
 
-    Of each 11 intervals that hang together: 95 % is known to about 0.6 %.
+    Each has 11 dependent intervals: the coverage has an error of about 0.6 points.
     """
     survey = Survey("s", "S", SCHEMA, mechanism)
     shares = np.random.default_rng(7).dirichlet(np.full(SCHEMA.size, 6.0)).reshape(SCHEMA.shape)
@@ -131,7 +131,7 @@ def test_intervals_of_those_who_answered_hold_the_truth(mechanism, target):
 
 
 def few_of(count, reports=400, categories=("c0", "c1", "-")):
-    """Reports of which so many answer, all sent unperturbed."""
+    """Unperturbed reports, `count` of which answer."""
     schema = Schema([Attribute("a", categories, missing=("-",), sensitive=False)])
     survey = Survey("s", "S", schema, RandomizedResponse({"a": "1"}))
     rows = np.full((reports, 1), len(categories) - 1)
@@ -139,7 +139,7 @@ def few_of(count, reports=400, categories=("c0", "c1", "-")):
     return Estimator(survey, Counts.from_reports(survey, rows), None, "exclude")
 
 
-def test_answers_sent_as_they_are_have_the_errors_of_those_who_answered():
+def test_unperturbed_answers_have_the_errors_of_those_who_answered():
     table = few_of(100).table(["a"])
     np.testing.assert_allclose(table.value, 0.5)
     np.testing.assert_allclose(table.variance(), 0.25 / 100 * 400 / 399)
@@ -168,7 +168,7 @@ def test_answers_sent_as_they_are_have_the_errors_of_those_who_answered():
         ),
     ],
 )
-def test_what_cannot_be_is_one_line(asked, error, said):
+def test_invalid_requests_are_refused_in_one_line(asked, error, said):
     with pytest.raises(error) as caught:
         asked()
     assert caught.value.field == said.partition(":")[0]
@@ -176,7 +176,7 @@ def test_what_cannot_be_is_one_line(asked, error, said):
     assert "\n" not in str(caught.value)
 
 
-def test_too_many_cells_are_one_line():
+def test_too_many_cells_are_refused_in_one_line():
     names = "abcdefg"
     schema = Schema([Attribute(n, ("x", "y", "-"), missing=("-",)) for n in names])
     survey = Survey("s", "S", schema, RandomizedResponse(dict.fromkeys(names, "0.9")))

@@ -1,7 +1,4 @@
-"""Planned margins and power, held against those of simulated surveys of the same people.
-
-Margins are obtained as people get them: from the results of each analysis.
-"""
+"""Planned margins and power against the analyses of simulated surveys of the same people."""
 
 from typing import NamedTuple
 
@@ -29,9 +26,9 @@ from .definitions import schema_of, uneven_matrix
 
 
 class Asked(NamedTuple):
-    """A survey, and the people who answer it.
+    """A survey and its respondents.
 
-    `rare` is the share of the last answer of each question where answers are not even.
+    `rare` is the share of the last answer to each question; None means uniform answers.
     """
 
     survey: Survey
@@ -90,7 +87,7 @@ def split(length, public=""):
     return lambda schema: SplitQuestionnaire.for_amplification(schema, 19, list(public), length)
 
 
-#: One survey of every mechanism, of 1 000 to 40 000 people.
+#: One survey for each mechanism, of 1 000 to 40 000 people.
 SURVEYS = {
     "gamma-diagonal": asked((2, 3, 2), lambda _: GammaDiagonal(19), 10_000),
     "randomized gamma-diagonal": asked(
@@ -106,20 +103,20 @@ SURVEYS = {
 
 
 def ask(counted, query):
-    """The result of an analysis; `analysis` is found by the type of its query."""
+    """Return the result of the analysis that has this type of query."""
     [analysis] = [each for each in ANALYSES.values() if each.query is type(query)]
     return analysis.compute(counted, query)
 
 
 def widths(result, quantity):
-    """Half-widths of the intervals of a quantity; infinite where there is none."""
+    """Half-widths of the intervals of a quantity; infinite without an interval."""
     rows = result.places(quantity)
     lower, upper = (result.estimates.numbers(end)[rows] for end in ("lower", "upper"))
     return np.nan_to_num((upper - lower) / 2, nan=np.inf)
 
 
 def obtained(asked, counted, kind):
-    """Margin of one kind in one survey, of `b` and in groups of `a`."""
+    """Return one kind of margin in one survey, of `b` and in groups of `a`."""
     group, name = "a", "b"
     if kind == "share":
         return np.median(widths(ask(counted, OverviewQuery(attributes=[name])), "share"))
@@ -139,7 +136,7 @@ def obtained(asked, counted, kind):
 
 
 def answers(asked):
-    """The two groups and the answer that are compared: those of middle size."""
+    """Return two groups and an answer from the middle of their categories."""
     shape = asked.survey.schema.shape
     place = (shape[0] - 1) // 2
     return (f"c{place}", f"c{place + 1}"), f"c{shape[1] // 2}"
@@ -202,8 +199,8 @@ def test_a_regression_on_all_others_is_as_precise_as_planned(name, surveys):
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", SURVEYS)
-def test_what_is_called_detectable_is_found_in_four_of_five_surveys(name):
-    """Of 1 000 surveys 800 ± 13."""
+def test_detectable_effects_are_found_in_four_of_five_surveys(name):
+    """Expected in 800 ± 13 of 1 000 surveys."""
     survey, rng, surveys = SURVEYS[name], np.random.default_rng(5), 1_000
     expected, pair = survey.expectation, survey.shares(["a", "b"])
     others = survey.people / pair.reshape(like(pair, survey.people))
@@ -229,7 +226,7 @@ def test_what_is_called_detectable_is_found_in_four_of_five_surveys(name):
 
 @pytest.mark.parametrize("surveys", [40, pytest.param(1_000, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("name", ["randomized gamma-diagonal", "split questionnaire"])
-def test_a_share_that_is_called_detectable_is_above_0_in_four_of_five_surveys(name, surveys):
+def test_a_detectable_share_is_significantly_above_0_in_four_of_five_surveys(name, surveys):
     survey, rng, found = SURVEYS[name], np.random.default_rng(6), 0
     single = survey.shares(["b"])
     share = survey.expectation.detectable_share("b")
@@ -240,18 +237,18 @@ def test_a_share_that_is_called_detectable_is_above_0_in_four_of_five_surveys(na
         result = ask(survey.counted(people, rng), OverviewQuery(attributes=["b"]))
         found += result.estimates.numbers("lower")[result.places("share")[0]] > 0
     print(f"| {name} | {share:.4f} | {found} |")
-    # Of few surveys, four standard errors besides.
+    # With few surveys, allow another four standard errors.
     allowed = 0.05 if surveys == 1_000 else 0.05 + 4 * (0.16 / surveys) ** 0.5
     assert found / surveys == pytest.approx(0.8, abs=allowed)
 
 
 def like(table, people):
-    """Shape of a table of the first attributes beside that of all."""
+    """Return the shape of a table of the first attributes for broadcasting over all."""
     return table.shape + (1,) * (people.ndim - table.ndim)
 
 
 def raised(pair, group, answer, difference):
-    """The same people, but in a group more of them by so much give an answer."""
+    """Return the table with a higher share of one answer in one group."""
     moved = pair.copy()
     shares = pair[group] / pair[group].sum()
     higher = shares[answer] + difference
@@ -262,7 +259,7 @@ def raised(pair, group, answer, difference):
 
 
 def associated(independent, v, rng):
-    """A table with these margins and this V, in a direction that is drawn."""
+    """Return a table with these margins and this V, in a random direction."""
     while True:
         drawn = rng.standard_normal(independent.shape)
         units = np.sqrt(independent)

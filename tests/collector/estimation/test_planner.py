@@ -1,4 +1,4 @@
-"""The planner, held against simulated surveys, dense inverses and random search."""
+"""The planner against simulated surveys, dense inverses and random search."""
 
 import csv
 import io
@@ -59,11 +59,11 @@ KINDS = (
     "distortion-matrices",
 )
 SPLIT = "split-questionnaire"
-#: Matrices of which those who lack a category weigh more in its estimate than those who have it.
+#: Matrices with which people without a category weigh more in its estimate than those with it.
 LOPSIDED = "lopsided-matrices"
 
 
-#: Surveys that are simulated: a simulated standard deviation is then off by 1/√(2·20000) = 0.5 %.
+#: Number of simulated surveys: a simulated standard deviation has an error of 1/√(2·20000) = 0.5 %.
 SURVEYS = 20_000
 
 
@@ -74,7 +74,7 @@ def make_survey(kind, shape, items=None, public=()):
 
 
 def lopsided_matrix(size):
-    """The first answer is mostly kept, every other one mostly reported as the first."""
+    """Mostly keep the first answer, and mostly report every other one as the first."""
     first = [Fraction(19, 20)] + [Fraction(1, 20) / (size - 1)] * (size - 1)
     columns = [first]
     for u in range(1, size):
@@ -85,11 +85,11 @@ def lopsided_matrix(size):
 
 
 class Margin:
-    """What dense algebra over whole records says of the table of some attributes.
+    """Dense algebra over whole records for the table of some attributes.
 
-    Attributes: `names` the cell of this table that each whole record is in; `weights` what each
-    whole report adds to the estimate of each cell, shape (cells, n); `second` the expected
-    squared weight for cell u of a report from true cell u'.
+    Attributes: `names` the cell of this table of each whole record; `weights` the weight of each
+    whole report in the estimate of each cell, shape (cells, n); `second` the expected squared
+    weight for cell u of a report from true cell u'.
     """
 
     def __init__(self, survey, positions):
@@ -105,7 +105,7 @@ class Margin:
         self.second = np.stack(
             [by_record[:, members[cell]].mean(axis=1) for cell in range(self.cells)], axis=1
         )
-        # Only the cell of this table matters, not what else the record says.
+        # Independent of the other answers of the record.
         np.testing.assert_allclose(self.second[:, self.names], by_record, rtol=1e-9, atol=1e-9)
         allowed = [set(np.flatnonzero(schema.attributes[j].item_mask)) for j in positions]
         self.items = [
@@ -121,13 +121,13 @@ class Margin:
         return shares @ self.second.T - taken
 
     def even(self, cell, support, target):
-        """The same for one cell of this support, the others spread evenly."""
+        """The same for one cell of this support, and the others with equal shares."""
         others = np.delete(self.second[cell], cell).mean()
         taken = support**2 if target == "population" else support
         return support * self.second[cell, cell] + (1 - support) * others - taken
 
     def worst(self, cell, target):
-        """The same for the worst support in a thousand, the others all in the worst cell."""
+        """The same for the worst support in a thousand, with the others all in the worst cell."""
         support = np.linspace(0, 1, 1_001)[:, None]
         taken = support**2 if target == "population" else support
         others = np.delete(self.second[cell], cell)
@@ -145,9 +145,9 @@ def even_error(found, respondents, target="population"):
 
 
 def one_itemset(kind):
-    """A survey with a single itemset of length 2, and the dense margin it is a cell of.
+    """A survey with a single itemset of length 2, and the dense margin that contains it.
 
-    The third attribute has no items; its answers change the reports nevertheless.
+    The third attribute has no items, but its answers affect the reports.
     """
     survey = make_survey(kind, (2, 3, 2), items={0: [1], 1: [2], 2: []})
     margin = Margin(survey, (0, 1))
@@ -156,7 +156,7 @@ def one_itemset(kind):
 
 
 def simulate(margin, cell, people, target, rng):
-    """Estimates of one cell's support in many surveys of these people, counts by whole record."""
+    """Estimates of one cell's support in many surveys of the people, counted by whole record."""
     people = np.asarray(people)
     respondents = people.sum()
     if target == "population":
@@ -172,7 +172,7 @@ def simulate(margin, cell, people, target, rng):
 
 
 def spread(margin, by_cell):
-    """Whole records with these counts by cell of the margin, unevenly within each."""
+    """Whole records with these counts by cell of the margin, spread unevenly within each."""
     people = np.zeros(len(margin.names), dtype=int)
     for cell, count in enumerate(by_cell):
         first, second = np.flatnonzero(margin.names == cell)
@@ -180,7 +180,7 @@ def spread(margin, by_cell):
     return people
 
 
-# What is foretold happens
+# Forecasts against simulation
 
 
 @pytest.mark.nightly
@@ -197,7 +197,7 @@ def test_simulated_surveys_scatter_as_forecast(kind, target):
     estimates = simulate(
         margin, cell, spread(margin, by_cell), target, np.random.default_rng(20_240_1)
     )
-    # Each limit is five of its own standard errors: false alarm below 1e-6 each.
+    # Each tolerance is five standard errors: a false alarm below 1e-6 each.
     assert estimates.mean() == pytest.approx(0.12, abs=5 * error / SURVEYS**0.5)
     assert estimates.std(ddof=1) == pytest.approx(error, rel=0.025)
     inside = np.abs(estimates - 0.12) <= Z * error
@@ -232,7 +232,7 @@ def test_unit_variances_are_those_of_dense_algebra(kind, shape, items):
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("kind", [*KINDS, LOPSIDED])
-def test_no_population_is_worse_than_the_worst_and_one_is_as_bad(kind, target):
+def test_the_worst_variance_is_attained_and_never_exceeded(kind, target):
     shape = (3, 2)
     survey = make_survey(kind, shape)
     margin = Margin(survey, range(len(shape)))
@@ -250,7 +250,7 @@ def test_no_population_is_worse_than_the_worst_and_one_is_as_bad(kind, target):
     ]
     searched = margin.unit(np.concatenate([people, two_cells]), target).max(axis=0)
     assert (searched <= found * (1 + 1e-9)).all()
-    # The grid of supports is off by at most 1/2000, its variance by the square of that.
+    # The grid of supports is off by at most 1/2000, and its variance by the square of that.
     assert (searched >= found * (1 - 1e-5)).all()
 
 
@@ -259,7 +259,7 @@ def test_no_population_is_worse_than_the_worst_and_one_is_as_bad(kind, target):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("items", [{0: [1], 2: [0, 3]}, {0: [], 1: [1]}])
-def test_the_worst_is_over_the_itemsets_alone_and_the_mean_over_all_cells(kind, items):
+def test_the_worst_margin_is_over_itemsets_and_the_mean_over_all_cells(kind, items):
     survey = make_survey(kind, (3, 2, 4), items)
     with_items = 2 if items and not items[0] else 3
     found = precision_of_lengths(survey, 900)
@@ -283,14 +283,14 @@ def of(result, quantity):
 
 
 def two_by_two(keep_group, keep_answer, respondents):
-    """Standard errors of a share, a share in a group, and a difference of two even groups.
+    """Standard errors of a share, a share in a group, and a difference of two equal groups.
 
-    An answer kept with probability p counts (y − 1/2)/(2p − 1), which is ±1/(2(2p − 1)).
+    An answer kept with probability p has the weight (y − 1/2)/(2p − 1), which is ±1/(2(2p − 1)).
     """
     a, b = (1 / (2 * float(p) - 1) for p in (keep_group, keep_answer))
-    # Of all people (g, y even): the share of one cell is Σ over 1, g, y, g·y of a fourth each.
+    # For uniform g, y: the share of one cell is Σ over 1, g, y, g·y of a fourth each.
     share = b / 2
-    # P(y | g) is 1/2 + (E y + E gy)/(1 + E g) with signs, and its gradient at evenness is 1/2.
+    # P(y | g) is 1/2 + (E y + E gy)/(1 + E g) with signs; its gradient at uniform shares is 1/2.
     within = math.sqrt(b**2 + a**2 * b**2) / 2
     return [each / math.sqrt(respondents) for each in (share, within, a * b)]
 
@@ -307,7 +307,7 @@ def test_margins_are_those_of_closed_forms(first, second, target):
     result = plan(survey, query)
     errors = two_by_two(Fraction(first), Fraction(second), respondents)
     if target == "respondents":
-        # What there would be without perturbation is left out.
+        # The error without perturbation is excluded.
         plain = two_by_two(1, 1, respondents)
         errors = [math.sqrt(e**2 - p**2) for e, p in zip(errors, plain, strict=True)]
     for quantity, error in zip(("share", "share_within", "difference"), errors, strict=True):
@@ -316,14 +316,14 @@ def test_margins_are_those_of_closed_forms(first, second, target):
         assert found.worst_of == (["b"] if quantity == "share" else ["a", "b"])
     if target == "population":
         power = Z + NormalDist().inv_cdf(0.8)
-        # φ is the difference of two even groups, half of it in each direction.
+        # φ is the difference of two equal groups, half of it in each direction.
         assert of(result, "detectable_association").median == pytest.approx(
             power * errors[2], rel=1e-3
         )
         assert of(result, "detectable_difference").median == pytest.approx(
             power * errors[2], rel=0.01
         )
-        # s = (z + z₈₀)·√(λ(1 − λ)/N)/(2p − 1), with λ of a share of nearly 0.
+        # s = (z + z₈₀)·√(λ(1 − λ)/N)/(2p − 1), with λ for a share of nearly 0.
         keep = float(Fraction(second))
         smallest = of(result, "detectable_share").median
         reported = keep * smallest + (1 - keep) * (1 - smallest)
@@ -334,12 +334,12 @@ def test_margins_are_those_of_closed_forms(first, second, target):
         assert math.log(ratio) == pytest.approx(4 * Z * errors[2], rel=1e-3)
 
 
-def test_a_mean_is_a_part_of_its_range_and_the_worst_in_its_own_unit():
+def test_the_margin_of_a_mean_is_a_fraction_of_its_range():
     age = Attribute("age", NumberRange(20, 69, 10).categories, number=NumberRange(20, 69, 10))
     schema = Schema([age, Attribute("b", ["x", "y"])])
     survey = Survey("s", "S", schema, RandomizedResponse({"age": "3/5", "b": "3/4"}))
     found = of(plan(survey, PlanQuery(respondents=10_000, alone=True)), "mean")
-    # Weights of five answers kept with 3/5 are (δ − 1/10)/(1/2), of even reports.
+    # Weights of five answers kept with 3/5 are (δ − 1/10)/(1/2), for uniform reports.
     scores = np.arange(5) * 10 + 24.5
     weights = (np.eye(5) - 1 / 10) / (1 / 2) @ scores
     error = np.std(weights) / math.sqrt(10_000)
@@ -352,7 +352,7 @@ def test_a_mean_is_a_part_of_its_range_and_the_worst_in_its_own_unit():
     ("kind", "half_width"),
     [("gamma-diagonal", 0.3), ("randomized-response", 0.001234), ("distortion-matrices", 1e-5)],
 )
-def test_the_respondents_needed_are_enough_and_no_more(kind, half_width):
+def test_the_respondents_needed_reach_the_half_width(kind, half_width):
     survey = make_survey(kind, (2, 3))
 
     def planned(respondents):
@@ -360,7 +360,7 @@ def test_the_respondents_needed_are_enough_and_no_more(kind, half_width):
         return plan(survey, query)
 
     for quantity in ("share", "share_within", "difference"):
-        # However many are planned for, also where these show nothing.
+        # Independent of the planned number of respondents, even if it is too small for an estimate.
         needed = of(planned(1_000), quantity).respondents_needed
         assert of(planned(20), quantity).respondents_needed == needed
         if needed > 1_000:
@@ -368,7 +368,7 @@ def test_the_respondents_needed_are_enough_and_no_more(kind, half_width):
             assert there == pytest.approx(half_width, rel=0.02)
 
 
-def test_groups_that_so_few_people_do_not_show_have_no_margin():
+def test_groups_with_too_few_respondents_have_no_margin():
     survey = make_survey("randomized-response", (2, 3))
     result = plan(survey, PlanQuery(respondents=20, alone=True))
     assert of(result, "share_within").median is None
@@ -379,7 +379,7 @@ def test_groups_that_so_few_people_do_not_show_have_no_margin():
 # A pilot
 
 
-def test_the_people_of_a_pilot_are_assumed_to_answer():
+def test_a_pilot_provides_the_assumed_shares():
     survey = make_survey("randomized-response", (2, 3))
     people = np.array([[900, 50, 50], [500, 300, 200]])
 
@@ -402,7 +402,7 @@ B = [["3/4", "1/4"], ["1/4", "3/4"]]
 
 
 @pytest.mark.parametrize("kind", [GammaDiagonal, RandomizedResponse, SplitQuestionnaire])
-def test_margins_behind_a_relay_are_those_of_a_survey_with_the_largest_amplification(kind):
+def test_margins_behind_a_relay_are_those_with_the_largest_amplification(kind):
     schema = make_survey("gamma-diagonal", (2, 3)).schema
     survey = Survey("s", "S", schema, kind.for_amplification(schema, 19, (), 2))
     query = PlanQuery(respondents=10_000, relay=9, alone=True)
@@ -426,7 +426,7 @@ def test_margins_behind_a_relay_are_those_of_a_survey_with_the_largest_amplifica
         (DistortionMatrices({"a": [["2/3", "1/3"], ["1/3", "2/3"]]} | {"b": B}), "another mech"),
     ],
 )
-def test_a_relay_is_planned_only_where_reports_can_hide(mechanism, expected):
+def test_a_relay_is_planned_only_for_mechanisms_whose_reports_can_be_shuffled(mechanism, expected):
     schema = Schema([Attribute("a", ["x", "y"], sensitive=False), Attribute("b", ["x", "y"])])
     survey = Survey("s", "S", schema, mechanism)
     with pytest.raises(ParameterError, match=f"relay: .*expected .*{expected}"):
@@ -466,7 +466,7 @@ def test_the_surveys_own_mechanism_comes_first_and_others_keep_its_amplification
         assert share.worst * scale == pytest.approx(max(widths), rel=1e-3)
 
 
-def test_nothing_is_compared_where_a_report_can_rule_a_record_out():
+def test_no_mechanisms_are_compared_if_a_report_can_exclude_a_record():
     half = Fraction(1, 2)
     matrix = [[half, half, 0], [0, half, half], [half, 0, half]]
     survey = survey_of(DistortionMatrices({"a": matrix}), (3,))
@@ -477,8 +477,8 @@ def test_nothing_is_compared_where_a_report_can_rule_a_record_out():
     assert result.advice == []
 
 
-def test_the_amplification_is_over_the_attributes_that_are_perturbed():
-    # Kept with 3/4 of two answers: odds 3 to 1.
+def test_the_amplification_covers_only_perturbed_attributes():
+    # Two answers kept with 3/4: odds 3 to 1.
     survey = make_survey("randomized-response", (3, 2, 2), public=(0, 2))
     result = plan(survey, PlanQuery(respondents=400))
     assert result.gamma == 3
@@ -488,13 +488,13 @@ def test_the_amplification_is_over_the_attributes_that_are_perturbed():
         "randomized-gamma-diagonal",
         SPLIT,
     ]
-    # What is sent unchanged makes groups, and is not what is estimated.
+    # Public attributes are groups, and have no margins.
     assert of(result, "share").worst_of == ["b"]
     assert of(result, "share_within").possible == 2
 
 
 def test_only_mechanisms_that_the_survey_could_use_are_compared():
-    # 2^25 cells are too many for gamma-diagonal with this γ, which no survey can then have.
+    # 2^25 cells are too many for a gamma-diagonal mechanism with this γ.
     schema = schema_of((2,) * 25)
     survey = Survey("x", "X", schema, RandomizedResponse.for_amplification(schema, 19))
     with pytest.raises(DomainTooLarge):
@@ -522,7 +522,7 @@ def test_on_census_a_split_questionnaire_is_best():
 
 @pytest.mark.parametrize("size", [2, 5, 9])
 @pytest.mark.parametrize("gamma", ["5/2", 19])
-def test_for_one_attribute_all_mechanisms_are_called_the_same_but_geometries(size, gamma):
+def test_for_one_attribute_all_mechanisms_but_geometries_are_equal(size, gamma):
     # With one attribute the gamma-diagonal matrix is that of randomized response.
     for own in (
         GammaDiagonal(gamma),
@@ -549,7 +549,7 @@ def advice_of(shape, respondents, public="", **asked):
     return plan(survey, PlanQuery(respondents=respondents, **asked))
 
 
-def test_advice_names_lengths_public_questions_merged_answers_and_too_many_questions():
+def test_advice_covers_lengths_public_questions_merged_answers_and_question_count():
     result = advice_of((2, 3, 2, 4, 3, 8), 5_000)
     lengths, public, merged, many = result.advice
     assert lengths.startswith("Shares of answers by max_length: 1 (±")
@@ -558,7 +558,7 @@ def test_advice_names_lengths_public_questions_merged_answers_and_too_many_quest
     assert "sent unchanged and can be read by the collector" in public
     assert merged.startswith("Merging the 8 answers to f in pairs would make shares within its")
     assert many.startswith("6 perturbed questions are too many for ±10 points of shares within")
-    # What is advised comes true: the survey with that question public is as precise.
+    # The survey with that question public has the advised margin.
     wide, narrow = re.search(r"f from ±([\d.]+) points to ±([\d.]+)", public).groups()
     before = of(
         advice_of((2, 3, 2, 4, 3, 8), 5_000, groups=["f"], alone=True), "share_within"
@@ -581,7 +581,7 @@ def test_advice_names_lengths_public_questions_merged_answers_and_too_many_quest
     assert float(then) <= 10
 
 
-def test_cells_that_conditions_make_impossible_count_in_no_margin():
+def test_impossible_cells_due_to_conditions_count_in_no_margin():
     smoker = Attribute("smoker", ("no", "yes"))
     daily = Attribute("daily", ("1 to 20", "more"), ask_if={"smoker": ["yes"]})
     schema = Schema((smoker, daily))
@@ -593,14 +593,14 @@ def test_cells_that_conditions_make_impossible_count_in_no_margin():
     assert rounded == pytest.approx(exact, rel=1e-6)
 
 
-def test_nothing_is_too_many_where_the_margin_wanted_is_reached():
+def test_fewer_questions_are_not_advised_if_the_margin_is_reached():
     result = advice_of((2, 2, 3), 200_000)
     assert not any("too many" in sentence for sentence in result.advice)
     result = advice_of((2, 2, 3), 1_000, half_width=0.001)
     assert result.advice[-1].endswith("It takes more respondents.")
 
 
-def test_a_question_that_is_declared_not_sensitive_is_the_one_that_could_be_public():
+def test_a_question_declared_not_sensitive_is_advised_to_be_public():
     schema = schema_of((2, 5, 3), public=(2,))
     survey = Survey("s", "S", schema, SplitQuestionnaire.for_amplification(schema, 19, (), 2))
     [public] = [
@@ -610,7 +610,7 @@ def test_a_question_that_is_declared_not_sensitive_is_the_one_that_could_be_publ
     assert " b from" not in public
 
 
-def test_the_best_length_is_that_of_the_survey_with_the_narrowest_margins():
+def test_the_best_max_length_has_the_narrowest_margins():
     schema = schema_of((2, 3, 2, 4))
 
     def planned(length):
@@ -630,14 +630,14 @@ def test_the_best_length_is_that_of_the_survey_with_the_narrowest_margins():
         f", {best} for groups, differences and regression"
         f"{'; tables of three questions need 3' * (best == 2)}."
     )
-    # The mechanisms of whole records have the same margins whatever the length.
+    # The margins of whole-record mechanisms do not depend on the length.
     assert plan(make_survey("gamma-diagonal", (2,)), PlanQuery()).advice == []
 
 
 # Many attributes, large tables, extremes
 
 
-def test_more_pairs_than_are_looked_at_are_sampled_the_same_way_every_time():
+def test_pairs_above_the_limit_are_sampled_reproducibly():
     many, three = (
         survey_of(RandomizedResponse(dict.fromkeys(schema_of((2,) * n).names, "3/4")), (2,) * n)
         for n in (30, 3)
@@ -647,21 +647,21 @@ def test_more_pairs_than_are_looked_at_are_sampled_the_same_way_every_time():
     pairs = of(result, "share_within")
     assert (pairs.examined, pairs.possible) == (MAX_PAIRS, 30 * 29)
     assert plan(many, query) == result
-    # All attributes are alike, so three of them say the same.
+    # All attributes are alike, so that three of them have the same margin.
     assert pairs.median == pytest.approx(of(plan(three, query), "share_within").median)
     assert any(f"{MAX_PAIRS} of 870 pairs" in line for line in footnotes(result))
 
 
-def test_as_many_attributes_as_a_survey_may_have_are_planned():
+def test_the_largest_number_of_attributes_can_be_planned():
     schema = schema_of((2,) * 1024)
-    # The amplification of 1024 attributes that are each kept with 3/4 is 3^1024.
+    # The amplification of 1024 attributes, each kept with 3/4, is 3^1024.
     survey = Survey("x", "X", schema, RandomizedResponse(dict.fromkeys(schema.names, "3/4")))
     result = plan(survey, PlanQuery(respondents=10_000, alone=True))
     variance = 0.75 * 0.25 / (2 * 0.75 - 1) ** 2 + 0.5 * 0.5
     assert of(result, "share").median == pytest.approx(Z * math.sqrt(variance / 10_000), rel=1e-3)
 
 
-def test_tables_too_large_to_look_at_are_left_out():
+def test_too_large_tables_are_omitted():
     schema = schema_of((600, 600))
     survey = Survey("x", "X", schema, RandomizedResponse.for_amplification(schema, 10**6))
     result = plan(survey, PlanQuery(respondents=10**6))
@@ -669,12 +669,12 @@ def test_tables_too_large_to_look_at_are_left_out():
 
 
 @pytest.mark.parametrize("gamma", ["1.001", 10**6, 10**15])
-def test_hardly_any_and_hardly_no_privacy_are_planned(gamma):
+def test_extreme_amplifications_can_be_planned(gamma):
     survey = survey_of(GammaDiagonal(gamma), (2, 3))
     respondents = 10**14
     g, n, s = Fraction(gamma), 6, Fraction(1, 2)
     x = 1 / (g + n - 1)
-    # Of two answers one holds three cells.
+    # One of the two answers has three cells.
     keep, spread_to = (g - 1) * x, 3 * x
     hit = keep * s + spread_to
     second = (hit * (1 - spread_to) ** 2 + (1 - hit) * spread_to**2) / keep**2
@@ -709,7 +709,7 @@ def test_an_invalid_query_is_refused_in_one_line_that_names_the_field(asked, fie
     assert "\n" not in str(caught.value)
 
 
-def test_a_named_regression_is_planned_or_refused():
+def test_the_margin_of_a_named_regression_is_planned_or_refused():
     schema = schema_of((4, 3, 4, 3))
     single = SplitQuestionnaire.for_amplification(schema, 19, (), 1)
     survey = Survey("s", "S", schema, single)
@@ -728,7 +728,7 @@ def test_a_named_regression_is_planned_or_refused():
 
 @pytest.fixture
 def survey_file(tmp_path, survey):
-    """The small survey under another id, which nobody has published."""
+    """The small survey under an unpublished id."""
     path = tmp_path / "unpublished.toml"
     path.write_text(
         "\n".join(
@@ -748,7 +748,7 @@ def survey_file(tmp_path, survey):
 
 @pytest.fixture
 def ask(http, analyst, survey):
-    """Post a plan for the small survey under another id, which nobody has published."""
+    """Return a function that posts a plan for the small survey under an unpublished id."""
     unpublished = json.loads(survey.canonical_json) | {"id": "never-published"}
 
     def post(**asked):
@@ -759,7 +759,7 @@ def ask(http, analyst, survey):
 
 
 def options(asked):
-    """The same as options of the command."""
+    """Return the query as options of the command."""
     words = []
     for name, value in ({"respondents": 100} | asked).items():
         for each in value if isinstance(value, list) else [value]:
@@ -767,10 +767,10 @@ def options(asked):
     return words
 
 
-# What people read, and the same numbers everywhere
+# Printed tables, and equal numbers in every interface
 
 
-def test_the_table_for_people_holds_the_figures_of_the_result(command, survey_file, survey):
+def test_the_printed_table_has_the_figures_of_the_result(command, survey_file, survey):
     asked = {"respondents": 7_000, "half_width": 0.02, "relay": 20}
     status, said, _ = command("plan", survey_file, *options(asked))
     assert status == 0
@@ -804,7 +804,7 @@ ASKED = (
 
 
 @pytest.mark.parametrize("asked", ASKED)
-def test_every_way_to_ask_gives_the_same_numbers(live, ask, survey, command, survey_file, asked):
+def test_all_interfaces_give_the_same_numbers(live, ask, survey, command, survey_file, asked):
     asked = asked | ({"groups": [survey.schema.names[0]]} if "groups" in asked else {})
     expected = plan(survey, PlanQuery(**asked))
     there = Analyst(live.url, operations.create_token(live.store, "analyst"))
@@ -826,7 +826,7 @@ def test_every_way_to_ask_gives_the_same_numbers(live, ask, survey, command, sur
     assert [row["mechanism"] for row in rows] == frame.index.get_level_values(0).to_list()
 
 
-def test_the_command_plans_for_a_pilot_named_groups_and_a_regression(
+def test_the_command_plans_with_a_pilot_named_groups_and_a_regression(
     command, survey_file, survey, tmp_path
 ):
     names = survey.schema.names

@@ -1,4 +1,4 @@
-"""Surveys whose respondents randomized their answers themselves, some of whom did not answer."""
+"""Surveys whose respondents randomized their answers themselves, with nonresponse."""
 
 import math
 from fractions import Fraction
@@ -28,7 +28,7 @@ from halftruth_shared.mechanisms.designs import DESIGNS
 from sources import coefficients, source_of
 
 DICE = {"design": "forced-response", "yes": "1/6", "no": "1/12"}
-#: P(report | answer) of the die, rows and columns no, yes, refused: nobody rolls it and refuses.
+#: P(report | answer) of the die, rows and columns no, yes, refused: who refuses does not roll it.
 CHANNEL = np.array([[10, 1, 0], [2, 11, 0], [0, 0, 12]]) / 12
 EYE = [[1, 0], [0, 1]]
 
@@ -39,7 +39,7 @@ def survey_of(missing=("refused",), design=DICE, by="respondent", **more):
     return Survey("f", "F", schema, DistortionMatrices({"town": EYE}, {"armed": design}, by))
 
 
-def test_a_missing_answer_is_reported_as_it_is():
+def test_a_missing_answer_is_reported_unchanged():
     survey = survey_of()
     armed = survey.schema.attributes[1]
     matrix = survey.mechanism.matrix(armed)
@@ -52,8 +52,8 @@ def test_a_missing_answer_is_reported_as_it_is():
     ]
 
 
-def test_shares_are_those_of_answers_and_of_nonresponse():
-    """By enumeration: of 1 200 people in each of twelve parts of a table, what is expected."""
+def test_shares_of_expected_reports_equal_the_shares_of_answers_and_nonresponse():
+    """Expected numbers of reports of 1 200 people in each twelfth of the table."""
     truth = np.array([[3, 2, 1], [1, 4, 1]])
     expected = np.einsum("vu,tu->tv", CHANNEL, truth * 1_200).round().astype(int)
     assert (expected == np.einsum("vu,tu->tv", CHANNEL * 12, truth * 100)).all()
@@ -62,12 +62,12 @@ def test_shares_are_those_of_answers_and_of_nonresponse():
     np.testing.assert_allclose(estimator.table(["town", "armed"]).value, truth / 12, atol=1e-12)
     alone = estimator.table(["armed"])
     np.testing.assert_allclose(alone.value, [4 / 12, 6 / 12, 2 / 12], atol=1e-12)
-    # Nothing but sampling is uncertain of what is reported as it is.
+    # The share of the unchanged answer has only sampling error.
     assert alone.standard_error()[2] == pytest.approx(math.sqrt(1 / 6 * 5 / 6 / 14_399))
 
 
 def answers():
-    """People's reports, a fifth of whom refused, those of one town more often."""
+    """Reports, a fifth of which are refusals, more often in one town."""
     rng = np.random.default_rng(5)
     town = rng.integers(0, 2, 6_000)
     armed = (rng.random(6_000) < 0.2 + 0.3 * town).astype(int)
@@ -87,13 +87,13 @@ def regression(survey, town, reported):
     return np.array([(each.value, each.standard_error) for each in coefficients(result)])
 
 
-def test_a_regression_is_of_those_who_answered():
+def test_a_regression_uses_only_those_who_answered():
     town, reported = answers()
     told = reported < 2
     with_them = regression(survey_of(), town, reported)
     without = regression(survey_of(()), town[told], reported[told])
     np.testing.assert_allclose(with_them, without, rtol=1e-6)
-    # The truth: logit 0.2 and the step to logit 0.5, where refusal depends on the town alone.
+    # True coefficients: logit 0.2 and the step to logit 0.5; refusal depends only on the town.
     for (value, error), true in zip(with_them, [math.log(0.25), math.log(4)], strict=True):
         assert abs(value - true) < 3 * error
     names = np.array(["no", "yes", "refused"])
@@ -104,7 +104,7 @@ def test_a_regression_is_of_those_who_answered():
     np.testing.assert_allclose(found, with_them, rtol=1e-6)
 
 
-def test_a_bound_is_of_those_who_answered_and_says_so():
+def test_the_protection_states_that_answering_is_not_randomized():
     protection = Protection.of(survey_of())
     assert protection.record.gamma == 10
     assert protection.unperturbed == ("town",)
@@ -114,7 +114,7 @@ def test_a_bound_is_of_those_who_answered_and_says_so():
     assert "not randomized" not in " ".join(Protection.of(survey_of(())).sentences())
 
 
-def test_an_audit_is_of_those_who_answered():
+def test_the_posteriors_of_an_audit_leave_out_nonresponse():
     def posteriors(survey, people=None):
         return [
             (each.category, each.prior, each.joint, each.known, each.bound)
@@ -134,14 +134,14 @@ def test_an_audit_is_of_those_who_answered():
     ):
         assert one[:2] == other[:2]
         assert one[3:] == other[3:]
-        # Beside the table of all records, of which refusals take their share.
+        # The table of all records includes the refusals.
         assert one[2].most == pytest.approx(other[2].most)
         assert one[2].mean == pytest.approx(other[2].mean)
     assert posteriors(survey_of(), people_of(pilot * [0, 0, 1])) == []
 
 
 @pytest.mark.parametrize("name", DESIGNS)
-def test_no_page_speaks_of_a_device(name):
+def test_reports_of_designs_used_by_respondents_mention_no_device(name):
     design = {"design": name} | {
         p: f"1/{n}" for n, p in enumerate(DESIGNS[name].parameters, start=4)
     }
@@ -167,12 +167,12 @@ def test_no_page_speaks_of_a_device(name):
         (lambda: survey_of(design=DICE | {"answer": "refused"}), "is not one of its categories"),
     ],
 )  # fmt: skip
-def test_nonresponse_that_would_tell_more_is_refused(survey, said):
+def test_invalid_designs_with_nonresponse_are_refused(survey, said):
     with pytest.raises(ParameterError, match=said):
         survey()
 
 
-def test_a_matrix_may_have_answers_that_are_missing():
+def test_a_matrix_may_include_missing_answers():
     armed = Attribute("armed", ("no", "yes"), missing=("refused",))
     matrix = [["5/6", "1/12", 0], ["1/6", "11/12", 0], [0, 0, 1]]
     survey = Survey(
@@ -186,7 +186,7 @@ def test_a_matrix_may_have_answers_that_are_missing():
         Survey("f", "F", Schema([armed]), DistortionMatrices({"armed": told}, None, "respondent"))
 
 
-def test_nobody_asks_for_answers_that_respondents_randomized(store):
+def test_surveys_randomized_by_respondents_are_not_published_for_answering(store):
     survey = survey_of()
     assert Survey.from_json(survey.canonical_json) == survey
     assert b'"randomized_by":"respondent"' in survey.canonical_json

@@ -1,4 +1,4 @@
-"""Regression by corrected scores: against likelihoods of records, and by simulation."""
+"""Regression by corrected scores, against likelihoods of records and by simulation."""
 
 from types import SimpleNamespace
 
@@ -19,7 +19,7 @@ from halftruth_shared.analyses.regression import RegressionQuery
 from scipy.optimize import minimize
 from scipy.special import expit
 
-#: Two predictors, of two and three categories, and an outcome of two.
+#: Two predictors with two and three categories, and an outcome with two.
 SIZES = (2, 3, 2)
 BETA = np.array([-0.8, 0.7, 0.5, -0.6])
 PREDICTORS = np.array([[0.25, 0.20, 0.15], [0.10, 0.12, 0.18]])
@@ -52,13 +52,13 @@ def fit(survey, counts, target="population", **asked):
 
 
 def design():
-    """Intercept and dummies, written out."""
+    """Intercept and dummies."""
     rows = [[1, a, b == 1, b == 2] for a in range(2) for b in range(3)]
     return np.array(rows, dtype=float)
 
 
 def population(beta=BETA, predictors=PREDICTORS):
-    """Shares of a population for which the logistic model is true."""
+    """Shares of a population that follows the logistic model."""
     shares, mean = predictors.ravel(), expit(design() @ beta)
     return np.stack([shares * (1 - mean), shares * mean], axis=1).reshape(SIZES)
 
@@ -91,13 +91,13 @@ def records_and_predictors(seed=3, count=700):
     return records, x, records[:, 2].astype(float)
 
 
-def test_unperturbed_answers_give_the_maximum_of_the_likelihood_of_the_records():
+def test_coefficients_from_unperturbed_answers_maximize_the_likelihood():
     survey = response("1", "1", "1")
     records, x, y = records_and_predictors()
     found = fit(survey, Counts.from_reports(survey, records))
     likeliest = likeliest_of_records(x, y)
     assert found.coefficients == pytest.approx(likeliest, abs=1e-6)
-    # White's variance, written over records; variances are divided by N − 1 here.
+    # White's variance over records, divided by N − 1 as everywhere here.
     mean = expit(x @ likeliest)
     bread = np.linalg.inv((x.T * (mean * (1 - mean))) @ x)
     white = bread @ ((x.T * (y - mean) ** 2) @ x) @ bread * len(y) / (len(y) - 1)
@@ -116,8 +116,8 @@ def likeliest_of_records(x, y):
     ).x
 
 
-def test_unperturbed_answers_give_the_robust_score_test_of_the_records():
-    """Boos (1992), "On generalized score tests", written over records."""
+def test_z_from_unperturbed_answers_is_that_of_the_robust_score_test():
+    """Boos (1992), "On generalized score tests", computed over records."""
     survey = response("1", "1", "1")
     records, x, y = records_and_predictors()
     found = fit(survey, Counts.from_reports(survey, records))
@@ -133,8 +133,8 @@ def test_unperturbed_answers_give_the_robust_score_test_of_the_records():
 
 
 @pytest.mark.nightly
-def test_where_an_answer_is_rare_tests_reject_as_often_as_they_say():
-    """β̂ in standard errors would reject 24 %: it is finite where the answer came out frequent."""
+def test_tests_with_rare_answers_keep_their_level():
+    """Wald tests would reject 24 %, as β̂ is finite only if the estimated share is large."""
     survey = Survey("s", "S", schema_of(2, 2, 2, 2, 2), GammaDiagonal(19))
     rare = np.array([16, 1]) / 17
     shares = np.einsum("a,b,c,d,e->abcde", *[rare] * 5)
@@ -147,12 +147,12 @@ def test_where_an_answer_is_rare_tests_reject_as_often_as_they_say():
         tested += found.undefined is None
         rejected += found.undefined is None and abs(found.z[1]) > 1.96
     assert tested > 50
-    # A twentieth, and two standard errors of so few.
+    # 5 %, plus two standard errors for this number of surveys.
     assert rejected <= 0.05 * tested + 2 * np.sqrt(0.0475 * tested)
 
 
 @pytest.mark.parametrize("beta", [BETA, [2.0, -3.0, 0.0, 4.0], [0.0, 0.0, 0.0, 0.0]])
-def test_a_population_of_the_model_gives_its_coefficients_back(beta):
+def test_shares_that_follow_the_model_give_its_coefficients(beta):
     found = fit_table(exactly(population(np.array(beta))), model_of(response("1", "1", "1")))
     assert found.coefficients == pytest.approx(beta, abs=1e-8)
 
@@ -170,12 +170,12 @@ def test_one_predictor_gives_the_odds_ratio_of_the_reconstructed_table():
     )
 
 
-def test_another_reference_category_is_the_same_model():
+def test_other_reference_categories_give_an_equivalent_model():
     survey = response("9/10", "9/10", "9/10")
     counts = counted(survey, population(), 3_000, seed=5)
     first = fit(survey, counts)
     other = fit(survey, counts, reference={"a1": "c2"})
-    # a1=c0 and a1=c1 against c2, from a1=c1 and a1=c2 against c0.
+    # From a1=c1 and a1=c2 against c0 to a1=c0 and a1=c1 against c2.
     turned = np.array([[1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 0, -1], [0, 0, 1, -1]], dtype=float)
     assert other.coefficients == pytest.approx(turned @ first.coefficients, abs=1e-8)
     assert other.covariance == pytest.approx(turned @ first.covariance @ turned.T, rel=1e-6)
@@ -199,10 +199,10 @@ SURVEYS = {
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", SURVEYS)
 def test_coefficients_are_unbiased_and_intervals_cover(name):
-    """400 surveys of 3 000 people, of whom a model with main effects is true.
+    """400 surveys of 3 000 people from a population that follows a model with main effects.
 
-    Coverage of one coefficient is known to 1.1 %, of all four together to 0.6 %, and means to a
-    twentieth of a standard error: a false alarm in one of 200 runs with other seeds.
+    The coverage of one coefficient has an error of 1.1 points, that of all four 0.6 points, and
+    means a twentieth of a standard error: a false alarm in one of 200 runs with other seeds.
     """
     survey, rng, shares = SURVEYS[name], np.random.default_rng(13), population()
     model, found = model_of(survey), []
@@ -216,13 +216,13 @@ def test_coefficients_are_unbiased_and_intervals_cover(name):
     covered = np.abs(coefficients - BETA) < 1.96 * errors
     assert 0.92 <= covered.mean() <= 0.97
     assert (np.abs(covered.mean(axis=0) - 0.95) < 0.035).all()
-    # Of a curved estimate of 3 000 perturbed reports a little bias is left.
+    # With 3 000 perturbed reports, the nonlinear estimate has a little bias.
     bias = (coefficients.mean(axis=0) - BETA) / errors.mean(axis=0)
     assert (np.abs(bias) < 0.1 + 3.5 / np.sqrt(400)).all()
     assert coefficients.std(axis=0) == pytest.approx(errors.mean(axis=0), rel=0.15)
 
 
-def test_a_perturbed_outcome_of_known_predictors_agrees_with_its_likelihood():
+def test_a_perturbed_outcome_with_unperturbed_predictors_agrees_with_its_likelihood():
     """P(yes | x) = p·μ + (1 − p)(1 − μ): logistic regression of van den Hout et al. (2007)."""
     survey = response("1", "1", "4/5")
     records = people(population(), 4_000, np.random.default_rng(29))
@@ -236,7 +236,7 @@ def test_a_perturbed_outcome_of_known_predictors_agrees_with_its_likelihood():
     likeliest = minimize(unlikelihood, np.zeros(4)).x
     found = fit(survey, Counts.from_reports(survey, reports))
     assert (np.abs(found.coefficients - likeliest) < 0.25 * found.standard_error).all()
-    # With all combinations as one predictor both are the same.
+    # With all combinations as one predictor both are equal.
     counts = Counts.from_reports(survey, reports)
     groups = fit(survey, counts, interactions=[["a0", "a1"]]).coefficients
     yes = [(y[(x == row).all(axis=1)]).mean() for row in design()]
@@ -271,7 +271,7 @@ def two_that_are_one():
         (two_that_are_one(), "too little is known of these answers together", (1, 2)),
     ],
 )
-def test_data_that_cannot_carry_the_model_give_no_number(shares, said, least):
+def test_data_that_do_not_identify_the_model_give_no_coefficients(shares, said, least):
     sizes = shares.shape
     survey = response("1", "1", "1", sizes=sizes)
     found = fit(survey, counted(survey, shares, 500, seed=1))
@@ -281,8 +281,8 @@ def test_data_that_cannot_carry_the_model_give_no_number(shares, said, least):
     assert np.isnan(found.standard_error).all()
 
 
-def test_noise_is_no_model():
-    """CENSUS-like: of 2 000 cells and few reports nothing is known."""
+def test_noise_gives_no_coefficients():
+    """As in CENSUS: few reports in a table of 1 000 cells."""
     schema = schema_of(20, 25, 2)
     survey = Survey("s", "S", Schema([*schema.attributes]), GammaDiagonal("19"))
     for seed in range(10):
@@ -293,8 +293,8 @@ def test_noise_is_no_model():
 
 
 @pytest.mark.nightly
-def test_hardly_known_coefficients_are_not_thought_to_be_known():
-    """300 surveys too small for the model: of those that carry it, hardly an interval misses."""
+def test_intervals_of_imprecise_coefficients_rarely_miss():
+    """300 surveys that are almost too small for the model; the fitted ones cover the truth."""
     survey = response("4/5", "4/5", "4/5")
     fits = [fit(survey, counted(survey, population(), 150, seed)) for seed in range(300)]
     carried = [one for one in fits if one.undefined is None]

@@ -1,4 +1,4 @@
-"""Measures of rules against dense weights of every report."""
+"""Measures of rules against dense weights of all reports."""
 
 import math
 from itertools import combinations, product
@@ -29,8 +29,8 @@ from .definitions import (
 SHAPE = (2, 3, 2, 2)
 #: Support of X and Y together, of X and of Y in the cells (00, 01, 10, 11) of X and Y.
 SUPPORTS = np.array([[0.0, 0, 0, 1], [0, 0, 1, 1], [0, 1, 0, 1]])
-#: What has to be above 0 for a measure to exist: shares of absence (0) and presence (1) of X (r)
-#: and of Y (c), and cells. Logarithms take a cell of 0 too.
+#: Quantities that must be positive for a measure to exist: shares of absence (0) and presence (1)
+#: of X (r) and of Y (c), and cells. Measures with logarithms also accept a cell of 0.
 NEEDS = {
     "phi": "r0 r1 c0 c1",
     "odds_ratio": "p00 p01 p10 p11",
@@ -57,7 +57,7 @@ NEEDS = {
 NAMES = tuple(NEEDS)
 
 RATIO = (0, math.inf)
-#: Smallest and largest possible value of those that are not from 0 to 1 or from −1 to 1, of N = 1.
+#: Smallest and largest possible values at N = 1, unless they are 0 and 1 or −1 and 1.
 LIMITS = {
     **dict.fromkeys(("odds_ratio", "interest", "conviction", "collective_strength"), RATIO),
     **dict.fromkeys(("jaccard", "cosine", "laplace", "mutual_information"), (0, 1)),
@@ -69,17 +69,17 @@ LIMITS = {
     "chi_squared": (0, 1),
     "g_squared": (0, 2 * math.log(2)),
 }
-#: How the last three grow with N.
+#: Exponents of N in the last three.
 GROWTH = {"standardized_residual": 0.5, "chi_squared": 1, "g_squared": 1}
 
 
 def by_hand(cells, covariance, n):
-    """By measure, for each rule: value, standard error and interval, or NaN.
+    """Return for each measure and rule: value, standard error and interval, or NaN.
 
     `cells` has shape (4, R), `covariance` (R, 4, 4).
     """
-    # Of few reports the randomization alone can come out with a negative variance, and reports that
-    # weigh the same show none. Where a support of the rule has none, no measure has an error.
+    # The variance due to randomization can be negative with few reports, and is zero if all
+    # reports weigh the same. If a support of the rule has none, no measure has an error.
     variances = np.diagonal(SUPPORTS @ covariance @ SUPPORTS.T, axis1=1, axis2=2)
     found = {name: [] for name in NAMES}
     with np.errstate(all="ignore"):
@@ -90,7 +90,7 @@ def by_hand(cells, covariance, n):
     return found
 
 
-#: Standard errors above 0 of a cell whose logarithm is taken.
+#: Standard errors above 0 that a cell needs for its logarithm.
 CLEAR_OF_LOGARITHMS = 3
 
 NOTHING = (np.nan, np.nan, (np.nan, np.nan))
@@ -179,14 +179,14 @@ def number(value):
 
 
 def error_of(measure):
-    """The error of a measure, or that of the logarithm of a ratio: only one is given."""
+    """Return the error of a measure, or of the logarithm of a ratio; only one exists."""
     ratio = LIMITS.get(measure.quantity) == RATIO
     assert (measure.standard_error if ratio else measure.standard_error_log) is None
     return number(measure.standard_error_log if ratio else measure.standard_error)
 
 
 def assert_measures(rules, expected, n):
-    """Every measure of some rules is as expected: value, errors, intervals, and why not."""
+    """Assert that measures of rules have the expected value, error, interval and reason."""
     for place, name in enumerate(NAMES):
         measures = [rule.measures[place] for rule in rules]
         value, error, interval = (np.array(column) for column in zip(*expected[name], strict=True))
@@ -202,7 +202,7 @@ def assert_measures(rules, expected, n):
 
 
 def ends_of(interval):
-    """Both ends, the upper one infinite where it is open; NaN where there is no interval."""
+    """Return both ends, an open upper one as infinity; NaN without an interval."""
     lower, upper = interval or (np.nan, np.nan)
     return lower, np.inf if upper is None else upper
 
@@ -228,7 +228,7 @@ def test_every_measure_of_every_rule_is_its_formula(
     estimator = estimator_of(survey, reports)
     alone = [one_rule(aimed(estimator, target), rule.antecedent, rule.consequent) for rule in rules]
     assert_measures(alone, expected, len(reports))
-    # Those of a list have wider intervals, and nothing else is different.
+    # In a list of rules only the intervals are wider.
     for rule, one in zip(rules, alone, strict=True):
         for listed, measure in zip(rule.measures, one.measures, strict=True):
             np.testing.assert_allclose(
@@ -240,13 +240,13 @@ def test_every_measure_of_every_rule_is_its_formula(
                 (low, high), (least, most) = ends_of(measure.interval), ends_of(listed.interval)
                 assert least <= low + 1e-9
                 assert most >= high - 1e-9
-    # Both outcomes occur.
+    # Defined and undefined measures occur.
     undefined = np.isnan([value for column in expected.values() for value, *_ in column])
     assert 0 < undefined.sum() < undefined.size / 2
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_one_rule_is_evaluated_whatever_its_support(
+def test_a_single_rule_is_evaluated_at_any_support_of_a_positive_antecedent(
     make_survey, make_reports, oracle, kind, target
 ):
     survey = make_survey(kind, (2, 3, 2))
@@ -269,7 +269,7 @@ def test_one_rule_is_evaluated_whatever_its_support(
             aimed(estimator, target).rule(x, y)
         assert caught.value.field == "antecedent"
         assert "\n" not in str(caught.value)
-    # Shares above 1 have tests of their own below.
+    # Shares above 1 are tested below.
     within = cells[:, confident][[0, 2]].sum(axis=0) > 0
     within &= cells[:, confident][0] < 1
     found = [rule for rule, fits in zip(found, within, strict=True) if fits]
@@ -279,7 +279,7 @@ def test_one_rule_is_evaluated_whatever_its_support(
     np.testing.assert_allclose([rule.support.value for rule in found], support, atol=1e-10)
     np.testing.assert_allclose([rule.value for rule in found], support / left, rtol=1e-7)
     assert_measures(found, by_hand(cells, covariance, len(reports)), len(reports))
-    # Rules of itemsets that are estimated below 0 occur.
+    # Rules with a negative estimated support occur.
     assert (support < 0).sum() > 3
 
 
@@ -296,7 +296,7 @@ def value_of(rule, order):
 
 @pytest.fixture(scope="module")
 def few(make_survey, make_reports):
-    """Few reports, so that some rules have no bounds and some measures are undefined."""
+    """Few reports, so that some rules have no intervals and some measures are undefined."""
 
     def make(kind):
         survey = make_survey(kind, SHAPE)
@@ -311,26 +311,26 @@ def several(few):
 
 
 def mined(several, *least, target="population", **asked):
-    """Every rule, also those whose support is not significantly above zero."""
+    """Return every rule, including those with a support not significantly above zero."""
     asked |= {"include_uncertain": True, "max_length": len(SHAPE)}
     return rules_of(aimed(estimator_of(*several), target).rules(*least, **asked))
 
 
 def one_rule(estimator, *sides, **asked):
-    """The rule of two sides."""
+    """Return the rule of two sides."""
     [rule] = rules_of(estimator.rule(*sides, **asked))
     return rule
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_rules_come_in_the_order_asked_for_and_a_limit_gives_the_first(several, order):
+def test_rules_are_sorted_as_requested_and_a_limit_keeps_the_first(several, order):
     asked = {"measures": ["lift", "chi_squared"]}
     rules = mined(several, 0.01, 0, sort=order, **asked)
     by_default = mined(several, 0.01, 0, **asked)
     same = {key(rule): rule for rule in by_default}
     assert_close(rules, [same[key(rule)] for rule in rules])
     assert len(rules) == len(by_default) > 100
-    # Without bounds come last; within each part, where the measure is undefined.
+    # Rules without intervals come last, and within each part those with an undefined measure.
     places = [
         (
             GRADES.index(rule.reliability),
@@ -349,14 +349,14 @@ def test_rules_come_in_the_order_asked_for_and_a_limit_gives_the_first(several, 
         assert_close(mined(several, 0.01, 0, sort=order, limit=limit, **asked), rules[:limit])
 
 
-def test_a_measure_that_sorts_need_not_be_among_those_given(several):
+def test_rules_can_be_sorted_by_a_measure_that_is_not_requested(several):
     rules = mined(several, 0.05, 0, sort="kappa")
     others = mined(several, 0.05, 0, sort="kappa", measures=["kappa"])
     assert [key(rule) for rule in rules] == [key(rule) for rule in others]
     assert all(rule.measures == [] for rule in rules)
 
 
-def test_a_least_lift_leaves_out_rules_of_smaller_or_no_lift(several, oracle):
+def test_min_lift_excludes_rules_with_a_smaller_or_undefined_lift(several, oracle):
     every = {key(rule): rule for rule in mined(several, 0.05, 0.1)}
     known = {key_of(several[0], rule): rule for rule in every_rule(SHAPE)}
     cells, _ = tables_of(*several, oracle, [known[rule] for rule in every], "population")
@@ -372,15 +372,15 @@ def test_a_least_lift_leaves_out_rules_of_smaller_or_no_lift(several, oracle):
         assert bool(expected) == (least < 10)
 
 
-def test_the_least_lift_itself_is_large_enough(public_survey):
-    # Every share is a power of two, so that nothing is rounded: lift 2 and lift 0.
+def test_min_lift_is_inclusive(public_survey):
+    # Every share is a power of two, so that nothing is rounded: lifts 2 and 0.
     survey = public_survey((2, 2))
     counts = Counts.from_cells(survey, [[0, 0], [1, 1]], [8, 8])
     assert len(Estimator(survey, counts).rules(0.25, 0, 2, 2, include_uncertain=True)) == 4
     assert len(Estimator(survey, counts).rules(0.25, 0, np.nextafter(2, 3), 2)) == 0
 
 
-def test_measures_come_in_the_order_asked_for_and_under_those_names(several):
+def test_measures_have_the_requested_order_and_names(several):
     names = ["leverage", "phi", "lift", "piatetsky_shapiro", "interest", "conviction"]
     for rule in mined(several, 0.05, 0, measures=names):
         assert [measure.quantity for measure in rule.measures] == names
@@ -392,7 +392,7 @@ def test_measures_come_in_the_order_asked_for_and_under_those_names(several):
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_one_rule_is_the_same_as_among_all(several, target):
+def test_a_single_rule_equals_the_same_rule_of_a_list(several, target):
     asked = {"measures": ["lift", "phi"]}
     estimator = aimed(estimator_of(*several), target)
     found = estimator.rules(0.05, 0, None, 4, confidence=0.9, include_uncertain=True, **asked)
@@ -405,7 +405,7 @@ def test_one_rule_is_the_same_as_among_all(several, target):
         assert_close(one.interval, rule.interval)
         assert_close(one.support.interval, rule.support.interval)
         assert_close([m.interval for m in one.measures], [m.interval for m in rule.measures])
-        # How precise an estimate is does not depend on how many others are listed.
+        # The reliability does not depend on the number of listed rules.
         alone = one_rule(estimator, *sides, confidence=0.9, **asked)
         assert_close(alone.reliability, rule.reliability)
     sides = rules[0].antecedent, rules[0].consequent
@@ -414,7 +414,7 @@ def test_one_rule_is_the_same_as_among_all(several, target):
 
 
 def assert_close(found, expected):
-    """Compare two messages, up to rounding: processors add long and short columns differently."""
+    """Compare two structs up to rounding, which differs between processors."""
     if isinstance(expected, Rule):
         for part in ("confidence", "support", "measures"):
             assert_close(getattr(found, part), getattr(expected, part))
@@ -434,7 +434,7 @@ def assert_close(found, expected):
 @pytest.mark.parametrize(
     ("kind", "target"), list(zip(KINDS, (*TARGETS, "population"), strict=True))
 )
-def test_level_by_level_gives_the_rules_that_come_at_once(few, kind, target, monkeypatch):
+def test_mining_level_by_level_gives_the_same_rules(few, kind, target, monkeypatch):
     several = few(kind)
     asked = {"target": target, "min_lift": 0.5, "measures": NAMES}
     at_once = {key(rule): rule for rule in mined(several, 0.02, 0.1, **asked)}
@@ -462,7 +462,7 @@ def test_one_report_gives_measures_without_errors(make_survey, kind):
 
 
 def of_counts(survey, counts, **asked):
-    """The rule a=c1 ⇒ b=c1 of these counts of 00, 01, 10, 11."""
+    """Return the rule a=c1 ⇒ b=c1 of counts of 00, 01, 10, 11."""
     estimator = Estimator(survey, Counts.from_cells(survey, PAIR, counts))
     return one_rule(estimator, {"a": "c1"}, {"b": "c1"}, **asked)
 
@@ -470,7 +470,7 @@ def of_counts(survey, counts, **asked):
 @pytest.mark.parametrize(
     ("counts", "reasons"),
     [
-        # Nobody has b, so that only what does not ask for its share exists.
+        # Nobody has b, so that only measures that do not need its share exist.
         ([16, 0, 16, 0], {"phi": "no positive estimated share", "jaccard": None, "laplace": None}),
         # Nobody has a without b.
         ([16, 8, 0, 8], {"conviction": "a cell whose estimate is 0", "phi": None,
@@ -479,14 +479,14 @@ def of_counts(survey, counts, **asked):
                          "j_measure": "three standard errors above"}),
     ],
 )  # fmt: skip
-def test_an_undefined_measure_of_a_rule_says_why(public_survey, counts, reasons):
+def test_an_undefined_measure_of_a_rule_has_a_reason(public_survey, counts, reasons):
     found = of_counts(public_survey((2, 2)), counts, measures=list(reasons)).measures
     for measure, reason in zip(found, reasons.values(), strict=True):
         assert (measure.value is None) == (reason is not None)
         assert measure.undefined is None if reason is None else reason in measure.undefined
 
 
-#: p = 18/22 and each cell has 1/22 from the uniform draws: an estimated cell or share is negative.
+#: p = 18/22 and uniform draws add 1/22 to each cell: an estimated cell or share is negative.
 NEGATIVE = {
     # a without b: (30/1000 − 1/22)·22/18.
     "cell": ([400, 170, 30, 400], {"odds_ratio", "conviction", "j_measure", "g_squared",
@@ -499,7 +499,7 @@ NEGATIVE = {
 
 
 @pytest.mark.parametrize("case", NEGATIVE)
-def test_what_a_negative_estimate_forbids_is_undefined(make_survey, case):
+def test_measures_that_need_a_positive_estimate_are_undefined_for_a_negative_one(make_survey, case):
     counts, expected = NEGATIVE[case]
     rule = of_counts(make_survey("gamma-diagonal", (2, 2)), counts)
     reasons = {
@@ -517,9 +517,9 @@ def test_what_a_negative_estimate_forbids_is_undefined(make_survey, case):
         }
 
 
-def test_rounding_is_no_cell():
+def test_a_cell_that_is_zero_up_to_rounding_counts_as_zero():
     # Expected reports of (40, 20, 40, 0) % with a and b kept with 3/4, so that one cell is exactly
-    # 0; with what is left of it after rounding the odds ratio comes out above 10¹⁵.
+    # 0; its rounding error would give an odds ratio above 10¹⁵.
     survey = survey_of(RandomizedResponse({"a": "3/4", "b": "3/4"}), (2, 2))
     estimator = Estimator(survey, Counts.from_cells(survey, PAIR, [45000, 20000, 25000, 10000]))
     for x, y in product(("c0", "c1"), repeat=2):
@@ -528,8 +528,7 @@ def test_rounding_is_no_cell():
         assert odds.undefined == "it divides by a cell whose estimate is 0"
 
 
-def test_a_rule_among_more_cells_than_can_be_counted(make_survey, oracle, make_reports):
-    # 2⁷⁰ cells.
+def test_a_rule_is_evaluated_in_a_schema_with_2_to_the_70_cells(make_survey, oracle, make_reports):
     survey = make_survey("randomized-response", (2,) * 70)
     rng = np.random.default_rng(106)
     records = (rng.random((2003, 70)) < 0.5).astype(int)

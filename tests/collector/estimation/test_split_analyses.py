@@ -1,4 +1,4 @@
-"""Every analysis from reports about views."""
+"""Analyses of reports about views."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from weights_of_views import DIRECT, some_reports, survey_of
 
 from .definitions import TARGETS
 
-#: Views of attributes of which b is public or not.
+#: Views of attributes, with b public or not, and the largest order of a table.
 STUDIES = {
     "all": ("", (("abcd", 1, 1), ("abcd", 2, 1), ("abcd", 3, 1), ("abcd", None, 2)), 4),
     "pairs": ("", (("abcd", 2, 1),), 2),
@@ -22,7 +22,7 @@ STUDIES = {
 
 @pytest.fixture(scope="module", params=STUDIES)
 def study(request):
-    """Estimates from 4 000 people, of whom a and c are related and d follows c."""
+    """Estimates from 4 000 people; a and c are associated, and d depends on c."""
     public, classes, longest = STUDIES[request.param]
     survey = survey_of(((2, 2, 2, 3), public, classes, 19, 28, "19"))
     rng = np.random.default_rng(17)
@@ -41,10 +41,10 @@ def test_itemsets_and_rules_from_views(study, target):
         items = [(ord(name) - ord("a"), int(c[1:])) for name, c in itemset["itemset"].items()]
         share = np.all([records[:, j] == code for j, code in items], axis=0).mean()
         if itemset.standard_error is None:
-            # Of public answers everything is known.
+            # Public answers are known exactly.
             assert itemset.value == pytest.approx(share)
         else:
-            # Farther off once in 15 million.
+            # Exceeded once in 15 million.
             assert abs(itemset.value - share) < 5.4 * itemset.standard_error + 1e-9
     rules = aimed(estimator, target).rules(0.1, 0.3, measures=["lift"])
     assert {"a": "c0"} in [rule["antecedent"] for rule in rules.rows]
@@ -63,7 +63,7 @@ def test_tests_and_models_from_views(study):
     assert Departures(estimator.table(["a", "b"])).test().p_value > 1e-3
 
 
-def test_short_itemsets_need_no_report_about_everything():
+def test_short_itemsets_need_no_report_about_all_questions():
     survey = survey_of(DIRECT)
     pairs = [v.first for v in survey.perturbation.views if len(v.positions) == 2]
     estimator = Estimator(survey, some_reports(survey, [*pairs, *pairs]))

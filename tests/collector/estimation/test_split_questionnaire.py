@@ -1,4 +1,4 @@
-"""Estimates from reports about views, against matrices written out from their definition."""
+"""Estimates from reports about views, against matrices built from their definition."""
 
 import math
 from itertools import combinations
@@ -30,7 +30,7 @@ from .definitions import TARGETS
 
 @pytest.fixture(scope="module", params=DESIGNS)
 def case(request):
-    """A survey, its definition, the answers, and counts that are exactly as expected."""
+    """A survey, its definition, the answers, and exactly the expected counts."""
     survey = survey_of(DESIGNS[request.param])
     definition = Definition(survey)
     whole = population(survey.schema.shape)
@@ -44,7 +44,7 @@ def by_view(definition, counts):
     ]
 
 
-def test_every_table_of_expected_counts_is_the_truth(case):
+def test_tables_of_expected_counts_equal_the_truth(case):
     survey, _, truth, counts = case
     estimator = Estimator(survey, counts)
     found = list(tables(survey))
@@ -54,7 +54,7 @@ def test_every_table_of_expected_counts_is_the_truth(case):
         np.testing.assert_allclose(table.value, margin(truth, positions), atol=1e-12)
 
 
-def test_estimates_are_what_the_reports_weigh(case):
+def test_estimates_are_weighted_sums_of_the_reports(case):
     survey, definition, _, _ = case
     rng = np.random.default_rng(3)
     records = np.stack([rng.integers(0, size, 400) for size in survey.schema.shape], axis=1)
@@ -74,9 +74,9 @@ def test_estimates_are_what_the_reports_weigh(case):
 
 
 def test_variances_are_those_of_the_weights(case):
-    """Exactly for k-ary responses, and within what three points have in common for geometries.
+    """Exact for k-ary responses; for geometries up to the common points of three.
 
-    From so many reports that what the product of two estimates has too much is nothing.
+    With so many reports that the bias of a product of two estimates is negligible.
     """
     survey, definition, truth, counts = case
     estimator, numbers = Estimator(survey, counts), by_view(definition, counts)
@@ -92,7 +92,7 @@ def test_variances_are_those_of_the_weights(case):
             found = aim(table, target).covariance()
             scale = np.sqrt(np.outer(np.diag(covariance), np.diag(covariance)))
             errors = np.abs(found - oracle)[scale > 0] / scale[scale > 0]
-            # Few pairs of cells lie in a line with a frequent third one.
+            # Few pairs of cells lie on a line with a frequent third one.
             assert errors.max() <= (1e-4 if exact else 0.25)
             assert np.sqrt((errors**2).mean()) <= (1e-4 if exact else 0.05)
             variance = aim(table, target).variance()
@@ -112,7 +112,7 @@ def test_variances_are_those_of_the_weights(case):
 
 @pytest.fixture(scope="module", params=DESIGNS)
 def few(request):
-    """The estimator of a few hundred reports."""
+    """The estimator of 700 reports."""
     survey = survey_of(DESIGNS[request.param])
     rng = np.random.default_rng(5)
     records = np.stack([rng.integers(0, size, 700) for size in survey.schema.shape], axis=1)
@@ -120,7 +120,7 @@ def few(request):
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_margins_are_the_tables(few, target):
+def test_margins_of_a_table_equal_the_smaller_tables(few, target):
     survey, counts = few.survey, few.counts
     unbiased = reconstruction(survey)
     positions = max(tables(survey), key=len)
@@ -159,8 +159,8 @@ def test_covariances_of_margins_are_sums_of_those_of_the_table(few, target):
     assert aim(whole, target).margin_covariance(first[:0], second[:0]).shape == (0,)
 
 
-def test_tables_are_the_same_where_little_fits_into_memory(few, monkeypatch):
-    """Symbols are compared with cells one by one, and public cells decoded a few at a time."""
+def test_tables_are_the_same_with_little_memory(few, monkeypatch):
+    """Symbols are compared with single cells, and public cells decoded a few at a time."""
     survey = few.survey
     sets = [names_of(survey, positions) for positions in tables(survey)]
     expected = [few.table(names).value for names in sets]
@@ -180,7 +180,7 @@ def test_probabilities_of_reports_are_those_of_the_definition(case):
 
 @pytest.mark.parametrize("most", [0, math.inf])
 def test_the_likelihood_of_few_reports_is_that_of_the_definition(case, monkeypatch, most):
-    """Of the symbols that came alone, or of all."""
+    """For the symbols that occur, or for all symbols."""
     survey, definition, truth, _ = case
     rng = np.random.default_rng(6)
     records = np.stack([rng.integers(0, size, 30) for size in survey.schema.shape], axis=1)
@@ -202,7 +202,7 @@ def test_the_likelihood_of_few_reports_is_that_of_the_definition(case, monkeypat
     np.testing.assert_allclose(model.observed(counts), observed[:, symbols], atol=1e-15)
 
 
-def test_probabilities_for_some_attributes_are_those_with_all_others_evenly_spread(case):
+def test_report_probabilities_of_some_attributes_take_the_others_as_uniform(case):
     survey, definition, truth, _ = case
     shape = survey.schema.shape
     for positions in tables(survey):
@@ -214,7 +214,7 @@ def test_probabilities_for_some_attributes_are_those_with_all_others_evenly_spre
         expected = (definition.channel @ spread.ravel()).reshape(
             *(shape[j] for j in definition.public), -1
         )
-        # Public answers that the table does not have are not told.
+        # Public answers outside the table are summed over.
         unknown = [axis for axis, j in enumerate(definition.public) if j not in positions]
         expected = expected.sum(axis=tuple(unknown)).reshape(-1, expected.shape[-1])
         found = report_probabilities(survey.perturbation, table, names_of(survey, positions))
@@ -257,7 +257,7 @@ def test_forecast_variances_are_those_of_the_weights(design, target):
             assert (variance <= foretold.worst.ravel() + 1e-10).all()
 
 
-def test_what_no_report_tells_of_yet_is_named():
+def test_attributes_without_reports_yet_are_named():
     survey = survey_of(PAIRS)
     [first] = [v.first for v in survey.perturbation.views if v.positions == (0, 1)]
     estimator = Estimator(survey, some_reports(survey, [first, first]))
@@ -270,14 +270,14 @@ def test_what_no_report_tells_of_yet_is_named():
         estimator.table(["c", "b"])
 
 
-def test_attributes_that_are_in_no_view_together_are_named():
+def test_attributes_that_no_view_combines_are_named():
     estimator = Estimator(survey_of(PAIRS), some_reports(survey_of(PAIRS), range(8)))
     with pytest.raises(ParameterError, match=r"no report tells of 'c', 'b' and 'a' together; exp"):
         estimator.table(["c", "b", "a"])
     assert reconstruction(survey_of(PAIRS)).max_order == 2
 
 
-def test_public_attributes_come_on_top():
+def test_public_attributes_add_to_the_order_of_tables():
     survey = survey_of(((2, 3, 2, 2), "d", (("abc", 2, 1),), 3, 40, "3"))
     rng = np.random.default_rng(0)
     records = np.stack([rng.integers(0, size, 500) for size in survey.schema.shape], axis=1)
@@ -293,7 +293,7 @@ def test_public_attributes_come_on_top():
         estimator.table(["a", "d", "b", "c"])
 
 
-def test_one_report_determines_no_variance():
+def test_one_report_gives_no_variance():
     table = Estimator(survey_of(DIRECT), some_reports(survey_of(DIRECT), [20])).table(["a", "b"])
     assert np.isnan(table.variance()).all()
     assert np.isnan(table.covariance()).all()

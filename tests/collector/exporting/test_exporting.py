@@ -1,4 +1,4 @@
-"""Weighted records as files: what R and Python make of them."""
+"""Weighted records as files, and estimates from them in R and Python."""
 
 import csv
 import runpy
@@ -75,7 +75,7 @@ def model(counted):
 
 @pytest.fixture(scope="module")
 def r(result, tmp_path_factory):
-    """Output of R of the script that is written beside a file."""
+    """Output of R for the generated script with more estimates."""
     program("Rscript")
     if subprocess.run(["Rscript", "-e", "library(survey)"], capture_output=True).returncode:
         missing("R's package survey")
@@ -111,7 +111,7 @@ def same(found, values, errors):
 
 
 def regressed(counted, *predictors):
-    """Coefficients and standard errors of who thinks of leaving, by the model."""
+    """Coefficients and standard errors for leaving soon, by the model."""
     ages = {"age": SCHEMA.attributes[4].categories[0]} if "age" in predictors else {}
     query = RegressionQuery(
         outcome="leaving.soon", predictors=list(predictors), reference=ages, estimate="model"
@@ -152,13 +152,13 @@ def test_svytable_has_the_numbers_of_people(r, model, result):
     )
 
 
-def test_a_subset_of_the_design_is_those_who_answered(r, model):
+def test_a_subset_of_the_design_has_the_shares_of_those_who_answered(r, model):
     answered = Domain(model.schema, {}, answered=True)
     table = answered.table(partial(shares, model), ["next"])
     same(r["answered"], table.value, table.standard_error())
 
 
-def test_the_script_of_python_has_the_coefficients_of_the_model(
+def test_the_python_script_has_the_coefficients_of_the_model(
     result, counted, tmp_path, monkeypatch
 ):
     pytest.importorskip("statsmodels")
@@ -170,7 +170,7 @@ def test_the_script_of_python_has_the_coefficients_of_the_model(
     assert ran["records"]["age_number"].to_numpy()[0] == 24.5
 
 
-def test_every_file_says_that_no_row_is_a_person(result, tmp_path):
+def test_every_file_states_that_no_row_is_a_person(result, tmp_path):
     files = write_records(result, str(tmp_path / "work.csv"))
     assert [file.name for file in files] == ["work.csv", "work-codebook.txt", "work.R", "work.py"]
     with files[0].open(encoding="utf-8") as file:
@@ -183,8 +183,8 @@ def test_every_file_says_that_no_row_is_a_person(result, tmp_path):
     assert pd.read_parquet(parquet)["next_"].tolist() == [row["next_"] for row in rows]
 
 
-def test_every_file_says_what_the_model_assumes_and_where_reports_contradict_it():
-    """Of three answers two decide the third, which no pair of them shows."""
+def test_every_file_states_the_assumptions_of_the_model_and_contradicting_reports():
+    """Two answers determine the third, which no table of two questions shows."""
     schema = Schema([Attribute(name, ["no", "yes"]) for name in "abc"])
     rng = np.random.default_rng(4)
     first, second = rng.integers(0, 2, (2, 8_000))
@@ -203,8 +203,8 @@ def test_every_file_says_what_the_model_assumes_and_where_reports_contradict_it(
     assert {*result.column_lists()[0]} == {f"{NO_PERSON}, by a model that the reports contradict"}
 
 
-def test_records_are_a_function_of_the_counts_of_perturbed_reports(counted, reports, result):
-    """So they tell nobody more than the reports do, whose protection nothing undoes."""
+def test_records_depend_only_on_the_counts_of_perturbed_reports(counted, reports, result):
+    """Post-processing of the reports, which leaves their protection unchanged."""
     shuffled = np.random.default_rng(9).permutation(reports)
     again = source_of(SURVEY, shuffled)
     assert ANALYSES["microdata"].compute(again, QUERY) == result
