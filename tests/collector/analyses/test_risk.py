@@ -138,7 +138,9 @@ def test_a_line_is_one_person_unless_it_has_a_count(halftruth, survey_file, pilo
         ),
     ],
 )
-def test_an_invalid_pilot_is_refused_in_one_line_without_an_answer(halftruth, survey_file, pilot, lines, complaint):
+def test_an_invalid_pilot_is_refused_without_quoting_an_answer(
+    halftruth, survey_file, pilot, lines, complaint
+):
     status, said, found = halftruth(
         "analyse", "risk", survey_file, "--pilot", pilot(*lines), *ASKED
     )
