@@ -1,4 +1,4 @@
-/** An existing HTML form whose answers are perturbed before anything is sent. */
+/** Attach a survey to an existing HTML form: its answers are perturbed and sent as a report. */
 
 import { ParameterError, RecordError } from "../errors.js";
 import { Session } from "../session.js";
@@ -11,34 +11,37 @@ import { Wording } from "./wording.js";
  * @import { Questionnaire } from "../questionnaire.js"
  * @import { Schema } from "../schema.js"
  *
- * Answers by the values that a form has for them, by attribute or question; what is not listed is the
- * answer itself. The empty value is that of what is left empty or unchecked.
+ * Answers by form value, for each attribute or question. Values that are not listed are the answers
+ * themselves. The empty string is the value of an empty or unchecked control.
  *
  * @typedef {Readonly<Record<string, Readonly<Record<string, string>>>>} Values
  *
- * What is sent and how, as a session takes it, and the form's own values.
+ * Settings of the session, and the answers that the form's own values stand for.
  *
  * @typedef {import("../session.js").Settings & {values?: Values}} Options
  */
 
 /**
- * Send what people enter into a form as a report of a survey, and never as it is.
+ * Perturb the answers entered into a form, and send them as a report of a survey. The browser never
+ * sends the answers themselves.
  *
- * The form has one control for each attribute, of the attribute's name, with the categories or a
- * number as values; options of a question with several answers may be boxes of the question's name,
- * with the options as values. Where a form has values of its own, `values` says which answers they
- * are. It must have `method="dialog"` and no `action`, so that a browser without this script sends
- * nothing.
+ * The form has one control for each attribute, named like the attribute, whose values are the
+ * categories or a number. The options of a multiple-response question can also be checkboxes named
+ * like the question, with the options as values. If the form uses other values, `values` maps them
+ * to answers. The form must have `method="dialog"` and no `action`, so that a browser without this
+ * script sends nothing.
  *
- * From the call on, whatever goes wrong, the browser sends nothing that is entered into the form, or
- * into any form of the page if this is none, and people read there what is wrong. Once a report is
- * drawn the answers are taken out of the form.
+ * From this call on the browser does not submit the form, even after an error; if `form` is not a
+ * form, this applies to all forms of the page. Error messages are shown in the form. The answers
+ * are removed from the form once a report was drawn.
  *
  * @param {HTMLFormElement} form
  * @param {Options} options
  * @returns {Promise<Session>}
- *   Whose `client` and `survey` are those that `promiseOf` and `receiptOf` take; the form dispatches
- *   `submitted` and `refused` as `<halftruth-form>` does.
+ *   The session, whose `client` and `survey` can be passed to `promiseOf` and `receiptOf`. The form
+ *   dispatches the events `submitted` and `refused`, like `<halftruth-form>`.
+ * @throws {import("../errors.js").HalftruthError}
+ *   If the settings, the form or the survey are not accepted, or the collector is unavailable.
  */
 export async function attach(form, options) {
   const isForm = Object.prototype.toString.call(form) === "[object HTMLFormElement]";
@@ -63,7 +66,8 @@ function holdForm(form) {
   return holder;
 }
 
-/** A form that no browser sends. What its controls are called hides methods of the same name. */
+/** A form that the browser cannot submit. Methods are called by their prototypes, since a control
+ * of the same name hides a method of the form. */
 class Held {
   /** @param {HTMLFormElement} form */
   constructor(form) {
@@ -79,7 +83,7 @@ class Held {
     this.send = null;
     this.notice = element("div", { role: "alert" });
     const listen = EventTarget.prototype.addEventListener.bind(form);
-    // Whatever is sent of a form, by whatever button or script, is read out by this event before.
+    // Every submission, by any button or script, first raises this event: remove its data.
     listen("formdata", (event) => {
       const { formData } = /** @type {FormDataEvent} */ (event);
       if (!this.isReading) for (const name of [...formData.keys()]) formData.delete(name);
@@ -96,7 +100,7 @@ class Held {
     this.disarm();
     this.isAttached = true;
     this.values = values;
-    // The page asks all that it has a control for.
+    // The form shows all its controls, so all questions are asked, not only drawn ones.
     const prepare = (/** @type {Session} */ { survey }) => this.check(survey.schema);
     const session = new Session({ ...settings, ask: "all", prepare });
     this.session = session;
@@ -114,7 +118,7 @@ class Held {
     let opened = session.open();
     this.send = async () => {
       await opened;
-      // What could not be fetched before is fetched now.
+      // Try again to fetch the survey if that failed before.
       if (session.state === "failed") opened = session.open();
       await opened;
       if (session.state === "failed") return;
@@ -128,7 +132,7 @@ class Held {
     return session;
   }
 
-  /** Take away what a browser would send the form by, and refuse a form that had any of it. */
+  /** Remove attributes that would let a browser send the form, and refuse a form that had any. */
   disarm() {
     const { form } = this;
     const { getAttribute, setAttribute, removeAttribute, hasAttribute } = Element.prototype;
@@ -137,7 +141,7 @@ class Held {
     setAttribute.call(form, "autocomplete", "off");
     setAttribute.call(form, "method", "dialog");
     removeAttribute.call(form, "action");
-    // A button of pictures is none of the form's elements, and others may stand elsewhere in the page.
+    // `form.elements` lacks image buttons, and buttons of the form can be anywhere in the page.
     const around = /** @type {ParentNode} */ (Node.prototype.getRootNode.call(form));
     for (const button of around.querySelectorAll("[formaction], [formmethod]")) {
       if (/** @type {HTMLButtonElement} */ (button).form !== form) continue;
@@ -153,7 +157,8 @@ class Held {
     }
   }
 
-  /** Make sure that the form asks what the survey does, and that its values are answers.
+  /** Check that the form has a control for each question, and that its values are answers of the
+   * survey.
    * @param {Schema} schema */
   check(schema) {
     const controls = [...this.controls()];
@@ -178,8 +183,7 @@ class Held {
     }
   }
 
-  /** Take what the form holds for answers: what is empty is left out, and so is what is not asked of
-   * such a person, whatever still stands in its controls.
+  /** Read the answers from the form, without empty ones and those to questions that are not asked.
    * @type {(schema: Schema, questionnaire: Questionnaire) => void} */
   read({ questions }, questionnaire) {
     const data = this.entered();
@@ -222,11 +226,11 @@ class Held {
     return Reflect.get(HTMLFormElement.prototype, "elements", this.form);
   }
 
-  /** Take the answers out of the form and the session. */
+  /** Remove the answers from the form and the session. */
   clear() {
     this.session?.questionnaire?.clear();
     HTMLFormElement.prototype.reset.call(this.form);
-    // What scripts entered, or frameworks wrote into the markup, stays when a form is reset.
+    // A reset keeps values that scripts or frameworks set as defaults, so delete these, too.
     for (const control of this.controls()) {
       if (control.matches("[type=radio i], [type=checkbox i]")) {
         Object.assign(control, { defaultChecked: false, checked: false });
@@ -236,7 +240,8 @@ class Held {
     }
   }
 
-  /** @param {unknown} error */
+  /** Show an error message in the form.
+   * @param {unknown} error */
   async show(error) {
     const wanted = wantedLanguages(this.notice.closest("[lang]") ?? this.notice);
     const words = await loadWording(chooseLanguage([], wanted)).catch(() => new Wording());
@@ -245,7 +250,7 @@ class Held {
   }
 }
 
-/** Values that people can choose from in a control.
+/** Values that can be selected in a control.
  * @type {(control: Element) => string[]} */
 function valuesOf(control) {
   if (control.matches("[type=radio i], [type=checkbox i]")) {
@@ -255,8 +260,8 @@ function valuesOf(control) {
   return [...options].filter(({ disabled }) => !disabled).map(({ value }) => value);
 }
 
-/** True if an answer is one to an attribute, or a question with several; undefined if the survey has
- * neither of that name. What is empty is left out.
+/** True if an answer to an attribute or a multiple-response question is valid or empty; undefined
+ * if the survey has neither of that name.
  * @type {(schema: Schema, name: string, answer: string) => boolean | undefined} */
 function isAnswer({ attributes, questions }, name, answer) {
   const attribute = attributes.find((each) => each.name === name);

@@ -1,11 +1,12 @@
-/** Attributes of `<halftruth-form>`: the properties that reflect them, and the session that they set up. */
+/** Attributes of `<halftruth-form>`: properties that reflect them, and the settings of a session.
+ * */
 
 /**
  * @import { Settings } from "../session.js"
  * @import { FormEvents, Properties, TypedEvents } from "./types.d.ts"
  */
 
-/** Attributes, each with the property that reflects it. */
+/** Property of each attribute. */
 export const ATTRIBUTES = Object.freeze({
   survey: "survey",
   collector: "collector",
@@ -20,13 +21,14 @@ export const ATTRIBUTES = Object.freeze({
   history: "history",
 });
 
-/** A server that renders pages has no elements; nothing is made of this there. */
+/** Base class of elements; an empty class on a server, so that the module can be imported there. */
 const Plain = globalThis.HTMLElement ?? class {};
 
 class ReflectingElement extends Plain {
   constructor() {
     super();
-    // Frameworks may set properties before this class is known; those would hide the ones below.
+    // Frameworks may set properties before the element is defined, which would hide the accessors
+    // below.
     for (const property of Object.values(ATTRIBUTES)) {
       if (!Object.hasOwn(this, property)) continue;
       const value = Reflect.get(this, property);
@@ -52,15 +54,15 @@ for (const [attribute, property] of Object.entries(ATTRIBUTES)) {
   });
 }
 
-/** An element whose properties are its attributes, and whose events are typed. */
+/** Base class of elements whose properties reflect attributes, with typed events. */
 export const Reflecting = /** @type {{ new (): TypedEvents<FormEvents> & HTMLElement & Properties, prototype: HTMLElement }} */ (
   /** @type {unknown} */ (ReflectingElement)
 );
 
-/** Attributes whose value is a list, with blanks between its items. */
+/** Attributes whose value is a list separated by blanks. */
 const LISTS = ["unprotected", "digests", "operator-keys"];
 
-/** Settings of a session, from the attributes that an element has.
+/** Settings of a session, from the attributes of an element.
  * @type {(form: Element) => Settings} */
 export function settingsOf(form) {
   const written = Object.entries(ATTRIBUTES).flatMap(([attribute, property]) => {

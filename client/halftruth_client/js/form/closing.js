@@ -1,4 +1,4 @@
-/** Views after sending, or in place of the questions. */
+/** Views of the outcome of a report, and of errors. */
 
 import { inLanguage } from "../documents.js";
 import {
@@ -16,18 +16,18 @@ import { button, buttons, card, element, surveyText, view } from "./views.js";
  * @import { Child } from "./views.js"
  * @import { Key, Wording } from "./wording.js"
  *
- * Where to go on to: an address, and after how many seconds by itself.
+ * Link to follow after the survey, and the seconds until an automatic redirect; null without one.
  *
  * @typedef {{address: URL, seconds: number | null, stay: () => void}} Onward
  *
- * What a view offers, where the page that shows it can do that.
+ * Actions that a view offers; missing if the page does not support them.
  *
  * @typedef {object} Offers
  * @property {Onward | null} [onward]
- * @property {(() => void) | null} [again] Sends the same report once more.
- * @property {(() => void) | null} [another] Lets another person answer.
- * @property {(() => void) | null} [retry] Tries once more what failed.
- * @property {(() => void) | null} [forget] Asks whether to forget what earlier reports cost.
+ * @property {(() => void) | null} [again] Send the same report again.
+ * @property {(() => void) | null} [another] Let another person answer.
+ * @property {(() => void) | null} [retry] Repeat the failed action.
+ * @property {(() => void) | null} [forget] Ask whether to delete the ledger of earlier reports.
  */
 
 /** @type {Record<"counted" | "before" | "shared" | "waiting" | "open", [heading: Key, text: Key]>} */
@@ -39,8 +39,9 @@ const OUTCOMES = {
   open: ["keptForLater", "open"],
 };
 
-/** What became of a report: counted, counted for somebody who may not be the one in front of the page,
- * or waiting, which is "open" where the browser keeps nothing.
+/** Outcome of a report: counted in this session; counted before, perhaps for another person
+ * (`before`, or `shared` on a shared device); or waiting, which is `open` if the browser has no
+ * storage.
  * @type {(session: Session) => keyof typeof OUTCOMES} */
 function outcomeOf({ state, status, isOwn, client, survey }) {
   if (state !== "counted") return client.remembers ? "waiting" : "open";
@@ -48,19 +49,19 @@ function outcomeOf({ state, status, isOwn, client, survey }) {
   return survey.terms.sharedDevices ? "shared" : "before";
 }
 
-/** View of a report that was counted or waits, and where to go from here.
+/** View of a report that was counted or waits, with the next actions.
  * @type {(session: Session, offers: Offers, words: Wording) => HTMLElement} */
 export function outcome(session, { onward, again, another, forget }, words) {
   const { survey, client, questionnaire, isOwn, heldUntil, state } = session;
   const what = outcomeOf(session);
   const [heading, text] = OUTCOMES[what];
-  // Whoever opens the page later, or answers in a second tab, may be somebody else.
+  // Show the report only in the session that drew it: later visitors may be other people.
   const known = { record: questionnaire?.record(), relay: session.relayFigures };
   const report = isOwn ? receipt(survey, session.report, words, known) : null;
   const answers = (isOwn && questionnaire?.lines(words)) || [];
   const isCounted = state === "counted";
   const thanks = isCounted && isOwn ? inLanguage(survey.framing.thanks, words.language) : "";
-  // Of somebody else nothing is promised here.
+  // Promise nothing about the report of another person.
   const promise = what === "before" || what === "shared" ? "" : ` ${words.say("nothingElse")}`;
   const held = heldUntil ? `${words.say("held", { moment: words.moment(heldUntil) })} ` : "";
   const isHidden = hidesAll(survey, client.unprotected);
@@ -84,7 +85,7 @@ export function outcome(session, { onward, again, another, forget }, words) {
   );
 }
 
-/** View of a session that failed: why nothing is asked, or was not sent.
+/** View of a failed session, with the reason.
  * @type {(session: Session, offers: Offers, words: Wording) => HTMLElement} */
 export function failure(session, { retry = null, forget }, words) {
   const { error, survey } = session;
@@ -107,7 +108,7 @@ export function failure(session, { retry = null, forget }, words) {
   return made;
 }
 
-/** View of a report that the collector will not count.
+/** View of a report that the collector refused.
  * @type {(session: Session, offers: Offers, words: Wording) => HTMLElement} */
 export function refusal({ error, survey }, { again = null }, words) {
   const { field } = /** @type {HalftruthError} */ (error);
@@ -121,7 +122,7 @@ export function refusal({ error, survey }, { again = null }, words) {
   return problem(words.say("refused"), text, again, words);
 }
 
-/** Why nothing is asked, or was not sent.
+/** The reason why the survey cannot be answered, or the report was not sent.
  * @type {(error: unknown, mayHaveLeft: boolean, words: Wording) => Child[]} */
 export function reasonOf(error, mayHaveLeft, words) {
   if (error instanceof LedgerRefused) {
@@ -132,7 +133,7 @@ export function reasonOf(error, mayHaveLeft, words) {
   return explain(mayHaveLeft ? "mayHaveLeft" : "nothingSent", error, words);
 }
 
-/** A sentence around what a program said, which is English whatever the form speaks.
+/** A sentence with an error message, which is in English in every language of the form.
  * @type {(key: "nothingSent" | "mayHaveLeft" | "refusedText", error: unknown, words: Wording) => Child[]} */
 function explain(key, error, words) {
   const [before, after] = words.text(key).split("{message}");
@@ -140,7 +141,7 @@ function explain(key, error, words) {
   return [before, element("span", { lang: "en", dir: "ltr" }, error.message), after];
 }
 
-/** Where a survey goes on to, if it does.
+/** The link to follow after a survey; null without one. `stay` is called to cancel a redirect.
  * @type {(framing: import("../survey.js").Framing, stay: () => void) => Onward | null} */
 export function onwardOf({ redirect, redirectAfter }, stay) {
   if (!redirect) return null;
@@ -186,8 +187,8 @@ export function anotherPerson({ back, go }, words) {
   );
 }
 
-/** Ask whether to forget what earlier reports cost, and say what that costs: what others can learn if as
- * much is allowed again; without a bound, null.
+/** Ask whether to delete the ledger of earlier reports, and explain the consequences: what others
+ * can learn if the allowed total is spent again. `allowed` is null without a limit.
  * @typedef {{ledger: import("../ledger.js").Ledger, allowed: Rational | null, back: () => void, go: () => void}} Asking
  * @type {(step: Asking, words: Wording) => HTMLElement} */
 export function askToForget({ ledger, allowed, back, go }, words) {

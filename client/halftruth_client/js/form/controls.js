@@ -1,31 +1,33 @@
-/** Controls for each kind of question, and the answers entered. */
+/** Controls for each kind of question. */
 
 import { NO_NUMBER, offeredMissing, rangeOf } from "../questionnaire.js";
 import { readNumber } from "./numbers.js";
 import { element, surveyText } from "./views.js";
 
-/** Categories up to which all are shown at once. */
+/** Largest number of categories that are shown as radio buttons; more are shown as a select. */
 const FEW = 7;
 
-/** Characters up to which answers have room beside each other: two of them, or those of a scale. */
+/** Largest number of characters of answers side by side: of two answers, and of a scale. */
 const SHORT = 14;
 const TINY = 4;
 
 /**
  * @typedef {import("../questionnaire.js").Asked} Asked
- * @typedef {Iterable<readonly [string, string | null]>} Changes Answers by attribute, null for none.
+ * @typedef {Iterable<readonly [string, string | null]>} Changes Answers by attribute; null deletes
+ * one.
  *
  * Parameters of a control.
  *
  * @typedef {object} Making
  * @property {Asked} asked
- * @property {string} id Of the control; names could hold the ends of other ids.
+ * @property {string} id
+ *   Id of the control, not derived from the name, which could end like the id of another element.
  * @property {import("../questionnaire.js").Questionnaire} questionnaire
  * @property {import("./wording.js").Wording} words
  * @property {(changes: Changes) => void} change
  */
 
-/** Elements below the text of a question.
+/** The controls of a question, below its text.
  * @type {(making: Making) => HTMLElement[]} */
 export function controls(making) {
   const { question, attributes } = making.asked;
@@ -36,7 +38,7 @@ export function controls(making) {
   return isList(making.asked) ? made.list() : made.choice();
 }
 
-/** True for a question with one control, which its text labels.
+/** True for a question with a single control, which has the text of the question as label.
  * @type {(asked: Asked) => boolean} */
 export function isOneControl(asked) {
   return isList(asked) || asked.attributes[0].number !== null;
@@ -58,7 +60,7 @@ class Controls {
     this.order = asked.order;
     this.words = words;
     this.texts = words.answers(this.attribute);
-    /** Categories that are no answer, apart from the others. */
+    /** Missing categories, which are shown apart from the answers. */
     this.missing = offeredMissing(this.attribute);
     this.change = change;
   }
@@ -76,7 +78,7 @@ class Controls {
   scale() {
     const { attribute, order, texts, words } = this;
     const { categories } = attribute;
-    // Where answers are as short as numbers, what they mean is written below.
+    // If the categories are as short as numbers, show their labels below the scale.
     const isTiny = order.every((code) => categories[code].length <= TINY);
     const meaning = order.filter((code) => isTiny && texts[code] !== categories[code]);
     const meaningOf = (/** @type {number} */ code) =>
@@ -134,15 +136,15 @@ class Controls {
     };
     const field = /** @type {HTMLInputElement} */ (
       element("input", {
-        // A browser's own field for numbers misreads some that people write.
+        // Number fields of browsers misread some notations.
         ...{ type: "text", class: "number", autocomplete: "off" },
         id,
         name,
         value: isNumber ? words.point(answer) : "",
-        // Phones show neither a minus nor, everywhere, a decimal sign with these.
+        // Numeric keyboards of phones have no minus sign and, on some, no decimal sign.
         inputmode: range.minimum.sign() < 0 ? "text" : range.whole ? "numeric" : "decimal",
         required: !optional,
-        // At once: what is under a pointer would move if it waited until the field is left.
+        // Update on every input: after leaving the field, the target of a click could move.
         input: () => {
           for (const other of others) inputOf(other).checked = false;
           const number = readNumber(field.value, words.locale);

@@ -15,41 +15,42 @@ import { styleSheet } from "./style.js";
 import { element, review } from "./views.js";
 import { Wording } from "./wording.js";
 
-/** One for all forms of a page.
+/** Style sheet shared by all forms of a page.
  * @type {CSSStyleSheet | undefined} */
 let sheet;
 
 /**
- * Says who asks and how answers are protected, asks the questions of a survey, perturbs the answers
- * here, sends the report, and shows it beside the answers. Leaving with answers is asked about once.
+ * Form for a survey. It explains the survey and its protection, asks the questions, perturbs the
+ * answers in the browser, sends the report, and then shows the report beside the answers. Browsers
+ * ask for confirmation before a person leaves the page with unsent answers.
  *
- * It is a view of a session (`session.js`), which draws, sends and settles. What people see before
- * sending does not depend on the draw, so that nobody can choose a draw that suits them. Nothing that
- * was entered or shown outlives the page's leaving, not even in the browser's own copy of the page.
+ * The form is a view of a session (`session.js`), which draws and sends the report. Nothing shown
+ * before sending depends on the draw, so a person cannot choose among draws. Answers and report are
+ * removed when the person leaves the page, also from the copy of the page in the back/forward
+ * cache.
  *
- * Attributes are those of `FormAttributes` (`types.d.ts`) and `lang`, the language, which changes when a
- * person chooses another one. Each has a property (`maxGamma` of `max-gamma`). When one is set anew, the
- * form begins anew.
+ * Attributes: those of `FormAttributes` (`types.d.ts`), each with a property (`maxGamma` for
+ * `max-gamma`), and `lang`, which changes when a person chooses another language. Setting an
+ * attribute restarts the form; `lang` and, while a person is answering, `invitation` do not.
  *
- * Events: `submitted` with `{id, status}`, `refused` with `{message}` and, after another language was
- * chosen, `language` with what a page around the form may show in it, as detail; none ever holds an
- * answer.
+ * Events: `submitted` with `{id, status}`; `refused` with `{message}`; and `language` with texts
+ * for the page around the form, when a person chose another language. No event contains an answer.
  */
 export class HalftruthForm extends Reflecting {
   static observedAttributes = ["lang", ...Object.keys(ATTRIBUTES)];
 
-  /** What is asked and answered now.
+  /** The current response of a person to the survey.
    * @type {Session | null} */
   session = null;
   words = new Wording();
-  /** True once the words were chosen by the languages of the survey. */
+  /** True if the language was chosen among the languages of the survey. */
   #isLocalized = false;
-  /** Makes the view that is shown, in the words of the moment. */
+  /** Function that creates the current view, in the language of its parameter. */
   #make = loading;
-  /** True once this person gave the consent that is asked for. */
+  /** True if this person gave the consent that the survey requires. */
   #agreed = false;
   #history = new PageHistory(this);
-  /** Resolves once the browser is at the place of the first page, where nothing can be gone back to. */
+  /** Resolves when the browser is back at the history entry of the first page. */
   #returned = Promise.resolve();
   #timer = 0;
   #starts = 0;
@@ -88,14 +89,14 @@ export class HalftruthForm extends Reflecting {
     if (name === "lang") this.#follow();
     else if (this.#isPlaced && before !== now) {
       if (name === "invitation" && session) session.invitation = now || undefined;
-      // An invitation is looked at when something is sent: whoever is answering goes on.
+      // The invitation is only used for sending, so a new one does not interrupt the answers.
       if (name === "invitation" && session?.questionnaire && session.state !== "refused") return;
       this.#isLocalized = false;
       this.#startSoon();
     }
   }
 
-  /** Start once a framework has set everything that it is setting now. */
+  /** Start in a microtask, after a framework has set all attributes. */
   #startSoon() {
     this.session?.leave();
     this.show(loading);
@@ -106,18 +107,18 @@ export class HalftruthForm extends Reflecting {
     });
   }
 
-  /** Settings of a session, by the attributes. */
+  /** Settings of the session, from the attributes. */
   settings() {
     return settingsOf(this);
   }
 
-  /** True if something was entered that leaving would lose. */
+  /** True if there are unsent answers, which would be lost when leaving the page. */
   hasAnswers() {
     const { state, questionnaire } = this.session ?? {};
     return state === "asking" && (questionnaire?.answers.size ?? 0) > 0;
   }
 
-  /** Open a session, and show what it asks or what became of an earlier report. */
+  /** Open a session, and show the survey or the outcome of an earlier report. */
   async start() {
     this.session?.leave();
     this.show(loading);
@@ -131,12 +132,12 @@ export class HalftruthForm extends Reflecting {
         if (session === this.session) this.#emit(name, detail);
       });
     }
-    // The page or its address may name a language; those of the survey come later.
+    // Choose a language by the page and its address; the survey's languages are not known yet.
     if (!this.#isLocalized) await this.#localize(session).catch(() => {});
     if (session === this.session && session.state === "idle") await session.open();
   }
 
-  /** Load the words of the wanted language, of those that the survey is in once it was fetched.
+  /** Load the texts in the preferred language; once the survey was fetched, among its languages.
    * @param {Session} session */
   async #localize(session) {
     const { survey } = session;
@@ -162,9 +163,9 @@ export class HalftruthForm extends Reflecting {
         /** @type {HTMLButtonElement} */ (control).disabled = true;
       }
     } else {
-      // The page cleans its place in the history once it hears of the report.
+      // Listeners of `submitted` may change the history entry, so go back to the first one before.
       await this.#returned;
-      // Words that do not come are no reason to hide what went wrong.
+      // If the texts cannot be loaded, show the error in the current language.
       if (state === "failed") await this.#localize(session).catch(() => {});
       if (!isOver()) this.#end(session);
     }
@@ -198,7 +199,7 @@ export class HalftruthForm extends Reflecting {
     if (!questionnaire) return;
     this.#history.holdBack();
     const pages = questionnaire.pages();
-    // Other answers may have taken this page away: the one before it is shown then.
+    // If changed answers removed this page, show the page before it.
     const page = group === undefined ? pages[0] : pages.filter((each) => each <= group).pop();
     if (page === undefined) {
       this.#open(session);
@@ -224,13 +225,13 @@ export class HalftruthForm extends Reflecting {
     this.show((words) => review({ ...step, answers: questionnaire?.lines(words) ?? [] }, words));
   }
 
-  /** Draw the one report of the answers and send it.
+  /** Draw the report of the answers and send it.
    * @type {(session: Session) => Promise<void>} */
   async submit(session) {
     await session.submit();
   }
 
-  /** Show what became of a report, or why there is none.
+  /** Show the outcome of a report, or why there is no report.
    * @type {(session: Session) => void} */
   #end(session) {
     const { state, survey } = session;
@@ -250,7 +251,8 @@ export class HalftruthForm extends Reflecting {
     }
   }
 
-  /** @param {import("../survey.js").Survey} survey Where to go on to, and by itself after a moment. */
+  /** The link to follow after the survey; starts the timer of an automatic redirect.
+   * @param {import("../survey.js").Survey} survey */
   #onward({ framing }) {
     const onward = onwardOf(framing, () => clearTimeout(this.#timer));
     const go = () => /** @type {HTMLElement | null} */ (this.root.querySelector(".onward"))?.click();
@@ -258,7 +260,7 @@ export class HalftruthForm extends Reflecting {
     return onward;
   }
 
-  /** Let another person answer on this device, once they say that they are one.
+  /** Let another person answer on this device, after a confirmation.
    * @type {(session: Session) => void} */
   #askAnother(session) {
     clearTimeout(this.#timer);
@@ -266,7 +268,7 @@ export class HalftruthForm extends Reflecting {
     this.show((words) => anotherPerson(step, words));
   }
 
-  /** Forget what earlier reports cost, once a person read what that costs.
+  /** Delete the ledger of earlier reports, after a confirmation that explains the consequences.
    * @type {(session: Session, back: () => void) => Promise<void>} */
   async #askToForget(session, back) {
     clearTimeout(this.#timer);
@@ -275,19 +277,19 @@ export class HalftruthForm extends Reflecting {
     if (session === this.session) this.show((words) => askToForget({ ledger, allowed, back, go }, words));
   }
 
-  /** Use the language that is wanted now, where it was another one before. */
+  /** Render in the preferred language if it has changed. */
   #follow() {
     const { survey } = this.session ?? {};
     if (survey && chooseLanguage(survey.languages, wantedLanguages(this)) !== this.words.language) void this.#renderIn(survey);
   }
 
-  /** Render all that is shown in the language that is wanted now; answers stay.
+  /** Render the current view in the preferred language; answers are kept.
    * @param {import("../survey.js").Survey} survey */
   async #renderIn({ languages, title, description }) {
     const language = chooseLanguage(languages, wantedLanguages(this));
     try {
       const words = await loadWording(language);
-      // Meanwhile another one may have been chosen.
+      // Another language may have been chosen meanwhile.
       if (language !== chooseLanguage(languages, wantedLanguages(this))) return;
       this.words = words;
       this.#render();
@@ -298,7 +300,7 @@ export class HalftruthForm extends Reflecting {
         description: inLanguage(description, language),
       });
     } catch (error) {
-      // Its words did not come: what is shown stays unchanged.
+      // The texts could not be loaded: keep the language, and reset the language chooser.
       if (!(error instanceof CollectorUnavailable)) throw error;
       this.#render();
     }
@@ -309,13 +311,15 @@ export class HalftruthForm extends Reflecting {
     this.dispatchEvent(new CustomEvent(name, { detail, bubbles: true, composed: true }));
   }
 
-  /** @param {(words: Wording) => HTMLElement} make Of the words that the view is to be made of. */
+  /** Show a view.
+   * @param {(words: Wording) => HTMLElement} make Creates the view in a language. */
   show(make) {
     const first =
       this.root.childElementCount === 0 || this.root.querySelector("p[role=status]") !== null;
     this.#make = make;
     const view = this.#render();
-    // A first view leaves the reader where they are; each further one is announced by its heading.
+    // Do not move the focus for the first view. Focus the heading of later views, for screen
+    // readers.
     if (!first) /** @type {HTMLElement | null} */ (view.querySelector("h2"))?.focus();
   }
 

@@ -1,14 +1,15 @@
-/** Pages of a form behind each other, which the browser's own Back key leaves one by one. */
+/** Navigation between the pages of a form, optionally with the browser's Back button. */
 
-/** Member of the state of an entry of the history; what is remembered has another one. */
+/** Member of the history state for the number of a page. */
 const PLACE = "halftruth-page";
 
-/** Milliseconds that a browser may take to go back. */
+/** Largest number of milliseconds to wait for the browser to go back. */
 const PATIENCE = 1_000;
 
-/** Pages of a form, each with a place in the browser's history where the form is asked to keep one. */
+/** The pages of a form, each with an entry in the browser's history if the form has the attribute
+ * `history`. */
 export class PageHistory {
-  /** Pages so far, each as it is shown once more.
+  /** Functions that show the pages so far.
    * @type {(() => void)[]} */
   #pages = [];
   #form;
@@ -18,7 +19,7 @@ export class PageHistory {
     this.#form = form;
   }
 
-  /** True if the browser's history has a place for each page. */
+  /** True if each page has an entry in the browser's history. */
   #isKept() {
     return (this.#form.getAttribute("history") ?? "false") !== "false";
   }
@@ -32,7 +33,8 @@ export class PageHistory {
     this.letLeave();
   }
 
-  /** Ask whoever leaves with answers; browsers keep copies of pages only where nobody may have to. */
+  /** Ask for confirmation before a person leaves with answers. Only while needed, since the
+   * listener can keep the page out of the back/forward cache. */
   holdBack() {
     addEventListener("beforeunload", this.#ask);
   }
@@ -41,14 +43,14 @@ export class PageHistory {
     removeEventListener("beforeunload", this.#ask);
   }
 
-  /** Begin anew, from wherever the browser is. */
+  /** Forget all pages, and leave the browser's history unchanged. */
   reset() {
     this.#pages = [];
   }
 
   /**
-   * Go back to the place of the first page, from where the Back key leaves the form. An invitation that
-   * the places behind it have goes with them: from here on it is kept with the report.
+   * Go back to the history entry of the first page, from which the Back button leaves the form.
+   * Delete the invitation from the later entries; from now on it is stored with the report.
    */
   async finish() {
     let place = this.#isKept() ? this.#pages.length - 1 : 0;
@@ -65,11 +67,12 @@ export class PageHistory {
     }
   }
 
-  /** @param {() => void} show Shows a further page. */
+  /** Show the next page.
+   * @param {() => void} show */
   go(show) {
     const place = this.#pages.push(show) - 1;
     if (this.#isKept()) {
-      // Beside what a router of the page has written there.
+      // Keep the other members, such as those of a router of the page.
       const state = { ...history.state, [PLACE]: place };
       if (place === 0) history.replaceState(state, "");
       else history.pushState(state, "");
@@ -82,7 +85,7 @@ export class PageHistory {
     else this.#return(this.#pages.length - 2);
   };
 
-  /** @param {number} place Of a page that was shown before. */
+  /** @param {number} place Number of a page that was shown before. */
   #return(place) {
     this.#pages.length = place + 1;
     this.#pages[place]();
@@ -92,7 +95,7 @@ export class PageHistory {
     const place = state?.[PLACE];
     const last = this.#pages.length - 1;
     if (place === undefined || place === last || last < 0) return;
-    // Forward goes by the form's own buttons, which look at the answers.
+    // Undo the browser's Forward button: only the buttons of the form check the answers.
     if (place > last) history.go(last - place);
     else this.#return(place);
   };

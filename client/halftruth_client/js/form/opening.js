@@ -1,4 +1,4 @@
-/** The promise before the first question: who asks, what others can learn, and what happens. */
+/** The introduction before the first question: the asker, the privacy promise, and consent. */
 
 import { inLanguage } from "../documents.js";
 import { bound, inHundred, PRIOR_TENTHS, protection } from "../protection.js";
@@ -17,18 +17,18 @@ import { hidesMore } from "./wording.js";
  *
  * @typedef {{label: string, value: string, count: number}} Figure
  *
- * What people can do before the first question.
+ * State of the introduction, and its actions.
  *
  * @typedef {object} Step
- * @property {boolean} agreed Whether the consent that is asked for was given.
- * @property {boolean} missing Whether consent was passed over.
+ * @property {boolean} agreed Whether consent was given.
+ * @property {boolean} missing Whether to show an error message about missing consent.
  * @property {(agreed: boolean) => void} agree
  * @property {(() => void) | null} practise
  * @property {() => void} begin
- * @property {(() => void) | null} forget Asks whether to forget what earlier reports cost.
+ * @property {(() => void) | null} forget Ask whether to delete the ledger of earlier reports.
  */
 
-/** The view before the first question.
+/** View of the introduction.
  * @type {(session: Session, step: Step, words: Wording) => HTMLElement} */
 export function opening(session, step, words) {
   const { survey, client, view, ledger } = session;
@@ -91,12 +91,12 @@ function asker({ askedBy, purpose, contact, privacyNotice }, words) {
   );
 }
 
-/** What others can learn, in natural frequencies, and what can and cannot happen.
+/** What others can learn, in natural frequencies, and facts about the report.
  * @type {(protection: Protection, session: Session, fit: Fit, words: Wording) => HTMLElement[]} */
 function consequences(protection, { survey: { schema, relay }, relayFigures }, fit, words) {
   const { prior } = protection;
   return [
-    // What is not protected is said first, where nobody has to open anything.
+    // Show unprotected answers first, outside the collapsed section.
     ...words.exceptions(protection, schema).map((text) => element("p", {}, text)),
     element("h3", {}, words.say("learn")),
     element("p", {}, words.say("suppose", { count: inHundred(prior) })),
@@ -123,7 +123,7 @@ function figures(lines) {
 /** @param {number} count Of a hundred. */
 function bar(count) {
   const length = element("span");
-  // A strict policy for styles forbids the attribute, and allows this.
+  // A strict Content-Security-Policy forbids the style attribute, but not this.
   length.style.inlineSize = `${count}%`;
   return element("span", { class: "bar", "aria-hidden": "true" }, length);
 }
@@ -153,12 +153,13 @@ function consent(text, { agreed, missing, agree }, words) {
 }
 
 /**
- * Of 100 people, how many have a secret that 5 of 100 have: before anything was sent, after what this
- * survey sends, and after answers that are sent unperturbed.
+ * Bounds on how many of 100 people have a secret that 5 of 100 people have: before a report, given
+ * the report, and given unperturbed answers.
  *
- * The largest share holds for every secret, and whatever else somebody knows; the one below it holds for
- * a single answer, to someone who already knows all others; and one for all waves of a series. Where the
- * survey has a relay, one holds if it keeps what it sees from the collector, and one if not.
+ * Given the report, the first bound holds for every secret. Further bounds are for a single answer,
+ * to someone who knows all other answers, if it is smaller, and for all waves of a series. With a
+ * relay, the bounds are instead for a relay that does not cooperate with the collector, and for one
+ * that does.
  *
  * @type {(protection: Protection, words: Wording, relay?: import("../shuffling.js").RelayFigures | null) => Figure[]}
  */
@@ -195,7 +196,7 @@ export function happening({ unperturbed, provable, series, timed }, fit, words, 
   ];
 }
 
-/** Why only some questions are asked, if so.
+/** Sentences about the drawn questions; empty if all questions are asked.
  * @type {(session: Session, words: Wording) => string[]} */
 function selection({ survey: { schema, mechanism }, questionnaire, view }, words) {
   const [some, all] = [questionnaire?.all.length ?? 0, schema.questions.length];
@@ -205,20 +206,20 @@ function selection({ survey: { schema, mechanism }, questionnaire, view }, words
   return count > 0 ? [drawn, words.say("decides", { count })] : [drawn];
 }
 
-/** A bound in words, whose γ stays on one line.
+/** A bound in words, with no-break spaces around the equals sign.
  * @type {(gamma: Rational | null, words: Wording) => string} */
 export function boundOf(gamma, words) {
   return words.bound(PRIOR_TENTHS, bound(gamma)).replace(" = ", "\u00a0=\u00a0");
 }
 
-/** What reports before tell together, of whole records and of each question, and a way to be asked
- * whether to forget it.
+/** Collapsed section with the bounds for all earlier reports together, about whole records and
+ * about each question, and a button to delete the ledger.
  * @type {(ledger: Ledger | null, survey: Survey, forget: (() => void) | null, words: Wording) => HTMLElement | null} */
 export function ledgerDetails(ledger, { schema }, forget, words) {
   if (ledger === null || ledger.entries.length === 0) return null;
   const labels = new Map(schema.questions.map((each) => [each.name, each.labelIn(words.language)]));
   const lines = [...ledger.questions].map(([name, { gamma, count }]) => ({
-    // A question of an earlier wave may not be asked any more.
+    // The question may be from an earlier wave, without a label in this survey.
     label: words.say("ledgerQuestion", { label: labels.get(name) ?? name, count }),
     value: boundOf(gamma, words),
   }));

@@ -1,4 +1,4 @@
-/** A page of questions, which come and go as earlier answers call for them. */
+/** A page of questions. Questions appear and disappear when their conditions change. */
 
 import { inLanguage } from "../documents.js";
 import { rangeOf } from "../questionnaire.js";
@@ -10,8 +10,8 @@ import { button, buttons, element, surveyText } from "./views.js";
  * @import { Wording } from "./wording.js"
  */
 
-/** A page of questions. The questionnaire is told of answers as they are given; `next` is called once nothing
- * is left to be done here.
+/** View of a page of questions. Answers are written to the questionnaire as they are entered;
+ * `next` is called when the page is submitted and all its answers are valid.
  * @typedef {{questionnaire: Questionnaire, group: number, back: () => void, next: () => void}} Step
  * @type {(step: Step, words: Wording) => HTMLElement} */
 export function questions({ questionnaire, group, back, next }, words) {
@@ -49,7 +49,7 @@ export function questions({ questionnaire, group, back, next }, words) {
     if (open.length === 0) next();
     else blocks.get(open[0])?.focus();
   };
-  // Without the script, a browser would close a form of this method and send nothing.
+  // A browser sends nothing of a form with this method, even without the script.
   const form = { method: "dialog", novalidate: true, autocomplete: "off", submit };
   return element(
     "form",
@@ -65,7 +65,7 @@ export function questions({ questionnaire, group, back, next }, words) {
 }
 
 /**
- * Say which of how many pages this is; later ones may come and go as answers change.
+ * Show the title, number and count of pages; the count can change with the answers.
  *
  * @param {HTMLElement} heading
  * @param {HTMLElement} progress
@@ -80,12 +80,13 @@ function place(heading, progress, questionnaire, group, words) {
   const title = inLanguage(question.page, words.language) || words.say("answers");
   heading.textContent = count > 1 ? words.say("place", { title, number, count }) : title;
   progress.hidden = count === 1;
-  // What comes after the last page is to be seen as well.
+  // Count the review after the last page, too.
   progress.setAttribute("max", String(count + 1));
   progress.setAttribute("value", String(number));
 }
 
-/** A question by an id, since names could hold the ends of other ids; `settle` is called after each answer.
+/** A question with its controls; `settle` is called after each answer. The id is not derived from
+ * the name, which could end like the id of another element.
  * @param {{asked: Asked, id: string, questionnaire: Questionnaire, words: Wording, settle: () => void}} making */
 function question({ asked, id, questionnaire, words, settle }) {
   const { question, attributes } = asked;
@@ -105,7 +106,7 @@ function question({ asked, id, questionnaire, words, settle }) {
     focus();
   };
   const takeBack = button(words.say("takeBack"), clear, "quiet");
-  // Radio buttons cannot be taken back by themselves.
+  // Radio buttons cannot be unselected without a button.
   const canTakeBack = question.optional && !single && question.kind !== "several";
   const root = element(
     single ? "div" : "fieldset",
@@ -127,7 +128,7 @@ function question({ asked, id, questionnaire, words, settle }) {
     settle();
   }
 
-  /** @param {string} wrong What is wrong with the answer, if anything is. */
+  /** @param {string} wrong Error message about the answer; empty if it is valid. */
   function describe(wrong) {
     problem.textContent = wrong;
     problem.hidden = wrong === "";

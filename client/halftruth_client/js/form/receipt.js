@@ -1,4 +1,4 @@
-/** A report in words, for the person whose it is. */
+/** The receipt: a report in words, for the person who answered. */
 
 import { isCounted } from "../memory.js";
 import { least, most } from "../mechanisms/base.js";
@@ -15,12 +15,12 @@ import { hidesMore } from "./wording.js";
  */
 
 /**
- * A line for each thing that the report holds, once the collector has it; null before. The answers that it
- * was made of say how often these make the same report, if they are there.
+ * Lines that describe a counted report; null before it is counted, so that people cannot choose
+ * among draws.
  *
- * What someone could still keep from being sent is not shown, lest people choose their draws. The first
- * line says how often people who answered otherwise send the same, the last one what others can learn of
- * it; no answer is shown without saying how often another one is reported so.
+ * The first line has the probability of the same report given other answers and, with `record`,
+ * given these answers. The last line says what others can learn. A reported answer is shown with
+ * the probability that another answer is reported by it.
  *
  * @type {(survey: Survey, report: import("../memory.js").Remembered | null, words: Wording, known?: Known)
  *   => Line[] | null}
@@ -36,7 +36,7 @@ export function receipt(survey, report, words, { record = null, relay = null } =
     const also = others ? `\n${words.say("alsoOthers", { figure: words.frequency(others) })}` : "";
     return { label: labelOf(j), value: `${answers[j][code]}${also}` };
   });
-  // Options of one question are one, as on the first page.
+  // The options of a question count as one question, as in the introduction.
   const count = (/** @type {readonly number[]} */ places) =>
     new Set(places.map((j) => attributes[j].question ?? attributes[j])).size;
   let isDrawn = false;
@@ -62,8 +62,9 @@ export function receipt(survey, report, words, { record = null, relay = null } =
 }
 
 /**
- * Of how many people with other answers, and with these, the same would be sent; null where nothing is
- * perturbed. If it was drawn what to report on, others may report on other questions.
+ * Line with the number of people with other answers, and with these, who would send the same
+ * report; null if nothing is perturbed. If the questions were drawn, it is of people who report on
+ * the same questions.
  *
  * @param {Survey} survey
  * @param {readonly number[]} values
@@ -95,8 +96,7 @@ function frequencies(survey, values, record, isDrawn, words) {
   };
 }
 
-/** What others can learn at most of a report, in the promise's number.
- * Null where there is no bound.
+/** Line with the largest posterior given the report, as in the introduction; null without a bound.
  * @type {(survey: Survey, relay: import("../shuffling.js").RelayFigures | null, words: Wording) => Line | null} */
 function learnable(survey, relay, words) {
   const { prior, unperturbed, provable, hidden, whole } = protection(survey, new Set(survey.schema.names));
@@ -109,7 +109,7 @@ function learnable(survey, relay, words) {
   return { label: words.say(isAll ? "learnt" : "learntProtected"), value };
 }
 
-/** Questions that are asked for the sake of others alone: nothing is reported on them.
+/** Questions that are asked only because conditions of reported questions depend on them.
  * @param {import("../schema.js").Schema} schema
  * @param {readonly string[]} reported Names of the attributes that a report is about. */
 export function filterQuestions(schema, reported) {

@@ -1,4 +1,4 @@
-/** What the form says of a survey, of answers and of a report, for pages that ask by themselves. */
+/** The form's texts about a survey, answers and a report, for pages with their own forms. */
 
 import { inHundred, protection } from "../protection.js";
 import { loadRelayFigures } from "../session.js";
@@ -13,24 +13,25 @@ import { receipt } from "./receipt.js";
  * @import { Survey } from "../survey.js"
  * @import { Line } from "./views.js"
  *
- * The promise of a survey. Figures are in tenths of a percent (`figures.prior`), or null where there is
- * no bound; `outlook` says of 100 people how many have a secret that few of them have, before and after;
- * `happening` what can and cannot happen; `exactly` the bounds. Without a bound, `exactly` is all there is.
+ * The privacy promise of a survey. Without a bound, only `figures` and `exactly` are filled.
  *
  * @typedef {object} Statement
  * @property {import("../protection.js").Protection} figures
- * @property {string} suppose
+ *   Guarantees as numbers: probabilities in tenths of a percent; null where there is no bound.
+ * @property {string} suppose Sentence that introduces the numbers of `outlook`.
  * @property {readonly {label: string, value: string, count: number}[]} outlook
- * @property {readonly string[]} happening
- * @property {readonly string[]} exactly
+ *   Numbers of people, out of 100, who have a rare secret, before and after a report.
+ * @property {readonly string[]} happening Sentences about the report: its probabilities and
+ * consequences.
+ * @property {readonly string[]} exactly Sentences with the exact bounds.
  */
 
 /**
- * The promise that the form makes before it asks.
+ * The privacy promise that the form shows before the first question.
  *
  * @param {Client} client
- * @param {Survey} survey That it fetched.
- * @param {{language?: string}} [options] By default, the language that the browser prefers.
+ * @param {Survey} survey Survey fetched by this client.
+ * @param {{language?: string}} [options] Language of the texts; by default, as the browser prefers.
  * @returns {Promise<Statement>}
  */
 export async function promiseOf(client, survey, { language } = {}) {
@@ -53,13 +54,14 @@ export async function promiseOf(client, survey, { language } = {}) {
 }
 
 /**
- * Answers as the form shows them before it sends: questions with what was answered.
+ * The questions and answers as the form shows them for review, before sending.
  *
  * @param {Survey} survey
- * @param {PersonRecord} record As `submit` takes it; what it leaves out is left out here.
+ * @param {PersonRecord} record Answers, as for `submit`; questions without an answer are left out.
  * @param {{language?: string}} [options]
  * @returns {Promise<Line[]>}
- * @throws {import("../errors.js").RecordError} That names the attribute and never the answer.
+ * @throws {import("../errors.js").RecordError}
+ *   If an answer is invalid; the message names the attribute and never contains the answer.
  */
 export async function readingOf(survey, record, { language } = {}) {
   const { schema } = survey;
@@ -71,13 +73,16 @@ export async function readingOf(survey, record, { language } = {}) {
 }
 
 /**
- * The report of a person as the form shows it after sending: null before it is counted, lest people
- * choose their draws, and to whoever opens the page later, who may be somebody else.
+ * The receipt that the form shows after sending. Null before the report is counted, so that people
+ * cannot choose among draws, and if the report was not drawn by this client, since it may be
+ * another person's.
  *
- * @param {Client} client That sent it.
+ * @param {Client} client Client that sent the report.
  * @param {Survey} survey
  * @param {{language?: string, record?: PersonRecord}} [options]
- *   With the answers, also how often these and others make the same report; they stay here.
+ *   With the answers as `record`, the receipt compares the probabilities of the report given these
+ * and
+ *   given other answers. The answers are not sent.
  * @returns {Promise<Line[] | null>}
  */
 export async function receiptOf(client, survey, { language, record } = {}) {

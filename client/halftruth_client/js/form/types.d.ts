@@ -7,33 +7,33 @@ import type { DetailedHTMLProps, HTMLAttributes as ReactAttributes } from "react
 // @ts-ignore
 import type { HTMLAttributes as VueAttributes, PublicProps } from "vue";
 
-/** Attributes as pages and templates write them. */
+/** Attributes of `<halftruth-form>`, as written in HTML and in templates. */
 export interface FormAttributes {
   /** Id of the survey. */
   survey: string;
-  /** Address of the collector; that of the page by default. */
+  /** Address of the collector; by default, the origin of the page. */
   collector?: string;
-  /** The largest amplification to accept: a survey that protects less is refused. */
+  /** Largest accepted amplification γ. A survey with a larger one is refused. */
   "max-gamma": string | number;
-  /** Attributes that may be sent unperturbed, with blanks between them. */
+  /** Names of attributes that may be sent unperturbed, separated by blanks. */
   unprotected?: string;
-  /** Digests of the surveys that may be answered, with blanks between them. */
+  /** Digests of the accepted surveys, separated by blanks. */
   digests?: string;
-  /** Public keys of which one must have signed the survey, with blanks between them. */
+  /** Accepted public keys for the signature of the survey, separated by blanks. */
   "operator-keys"?: string;
-  /** The largest amplification to accept of all reports from this browser together. */
+  /** Largest accepted total amplification of all reports from this browser. */
   "max-total-gamma"?: string | number;
-  /** What lets the report in where the survey asks for one. */
+  /** Invitation, if the survey requires one. */
   invitation?: string;
-  /** Minutes above 0 after a whole multiple of which the report is sent. */
+  /** Minutes, at most 1440. The report is sent at a whole multiple of them; by default at once. */
   "send-every"?: string | number;
-  /** Whether only what was drawn for this browser is asked, or all. */
+  /** `drawn` (default): ask only the questions that are drawn for this browser. `all`: ask all. */
   ask?: "drawn" | "all";
-  /** Whether the browser's Back key goes a page back, for one form of a page. */
+  /** Whether the browser's Back button goes back one page of the form; for one form on a page. */
   history?: boolean | "" | "true" | "false";
 }
 
-/** Properties that reflect the attributes; null takes an attribute away. */
+/** Properties that reflect the attributes; null and undefined remove the attribute. */
 export interface Properties {
   get survey(): string;
   set survey(value: string | null | undefined);
@@ -59,13 +59,13 @@ export interface Properties {
   set history(value: boolean | "" | "true" | "false" | null | undefined);
 }
 
-/** Events; none ever holds an answer. */
+/** Events of `<halftruth-form>`. No event contains an answer. */
 export interface FormEvents {
-  /** A report was counted or is with the relay, now or from before, or waits. */
+  /** A report was accepted by the collector or relay, now or before, or is stored for a retry. */
   submitted: CustomEvent<Submission>;
-  /** Nothing is asked or sent, and why. */
+  /** The survey cannot be answered, the report was refused, or the answers are invalid. */
   refused: CustomEvent<{ message: string }>;
-  /** A person chose another language: what a page around the form may show in it. */
+  /** A person chose another language. The detail has texts for the page around the form. */
   language: CustomEvent<{
     language: string;
     direction: "ltr" | "rtl";
@@ -74,7 +74,7 @@ export interface FormEvents {
   }>;
 }
 
-/** Listeners that know what an event holds. */
+/** Methods for event listeners, typed by the events of the target. */
 export interface TypedEvents<Events> {
   addEventListener<K extends keyof Events>(
     type: K,
@@ -89,19 +89,19 @@ export interface TypedEvents<Events> {
 }
 
 /**
- * Listeners as attributes of Preact and Svelte. Those of React are added by a `ref`: it adds none that
- * are properties where a server rendered the page.
+ * Listeners as attributes of Preact and Svelte. In React, add listeners by a `ref`: React does not
+ * add listener properties to server-rendered pages.
  */
 export type FormListeners = {
   [K in keyof FormEvents as `on${K}`]?: (event: FormEvents[K]) => void;
 };
 
-/** Listeners as Vue names them. */
+/** Listeners, by their names in Vue. */
 type VueListeners = {
   [K in keyof FormEvents as `on${Capitalize<K>}`]?: (event: FormEvents[K]) => void;
 };
 
-/** Vue checks a bound attribute (`:max-gamma`) under its name in camel case. */
+/** Vue checks a bound attribute (`:max-gamma`) by its name in camel case. */
 type Camel<S extends string> = S extends `${infer Head}-${infer Tail}`
   ? `${Head}${Capitalize<Camel<Tail>>}`
   : S;
@@ -114,7 +114,7 @@ declare global {
   }
 }
 
-// A project has one of these frameworks, or none: what is not installed is left out.
+// Frameworks are optional: declarations for modules that are not installed are ignored.
 // @ts-ignore
 declare module "react" {
   namespace JSX {
