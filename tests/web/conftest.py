@@ -1,4 +1,4 @@
-"""A browser, and what it sends and says."""
+"""Browser fixtures, and helpers that answer forms and record traffic."""
 
 import os
 import shutil
@@ -28,11 +28,11 @@ LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
 
 CLIENT = Path(__file__).parents[2] / "client"
 
-#: Where pictures of the pages go, for looking at; nowhere without HALFTRUTH_TEST_PICTURES.
+#: Folder for screenshots of the pages; none are taken without HALFTRUTH_TEST_PICTURES.
 PICTURES = os.environ.get("HALFTRUTH_TEST_PICTURES")
 PHONE = {"width": 360, "height": 700}
 
-#: Eight regions are asked by a list to choose from, the others by buttons.
+#: Eight answers make a select box, fewer make radio buttons.
 REGIONS = [
     f"{name}-hush" for name in ("north", "south", "east", "west", "mid", "isle", "far", "off")
 ]
@@ -53,27 +53,27 @@ SCHEMA = Schema(
 
 @dataclass
 class Visit:
-    """A page with everything that it sent and said."""
+    """A page with its recorded requests and messages."""
 
     page: Page
     requests: list[str] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
 
     def kept(self) -> str:
-        """All that the browser keeps of this origin."""
+        """Return everything that the browser stores for this origin."""
         return self.page.evaluate(
             "JSON.stringify([{...localStorage}, {...sessionStorage},"
             " document.cookie, location.href])"
         )
 
     def traffic(self) -> str:
-        """Every URL, header and body, and all that the browser keeps of this origin."""
+        """Return all URLs, headers, bodies and messages, and the stored data of this origin."""
         return "\n".join([*self.requests, *self.said, self.kept()])
 
     def violations(self, without: Sequence[str] = (), **only: Any) -> list[str]:
-        """What axe-core finds against WCAG 2.1 A and AA, as rule and place.
+        """Return violations of WCAG 2.1 A and AA found by axe-core, as rule and place.
 
-        Some parts of the page may be left out, and of all rules only some be looked at.
+        Parts of the page may be excluded, and the rules be restricted.
         """
         if self.page.evaluate("typeof axe === 'undefined'"):
             self.page.evaluate(AXE)
@@ -98,14 +98,14 @@ def playwright():
 
 @pytest.fixture(scope="session")
 def chromium(playwright):
-    """Program and options of whole browsers, as people have them."""
+    """Executable and options of the full Chromium browser."""
     path = program("chromium", "chromium-browser")
     return playwright.chromium, {"executable_path": path, "args": ["--no-sandbox"]}
 
 
 @pytest.fixture(scope="session")
 def browser(playwright):
-    """Chromium without windows, where it is installed: it takes a third of the processor's time."""
+    """Headless Chromium where installed: it uses a third of the processor time."""
     path = program("chromium-headless-shell", "chromium", "chromium-browser")
     opened = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
     yield opened
@@ -114,7 +114,7 @@ def browser(playwright):
 
 @pytest.fixture
 def visit(browser):
-    """Open a page in a browser of its own, with any options of a context."""
+    """Open a page in a separate browser context with any options."""
     contexts = []
 
     def open_page(url=None, **options):
@@ -133,9 +133,9 @@ def visit(browser):
 
 
 def anyone_can_use(found, name, without=()):
-    """Nothing is wrong with what a page shows now, by day, at night, and on a phone.
+    """Assert that a page is accessible in light and dark mode, and fits a phone.
 
-    At night the colours alone are others, and on a phone the places.
+    Dark mode changes only colours, and a phone only the layout.
     """
     page = found.page
     assert found.violations(without) == [], name
@@ -147,7 +147,7 @@ def anyone_can_use(found, name, without=()):
 
 
 def fits_a_phone(found, name):
-    """No part of what a page shows now is beside the screen of a phone."""
+    """Assert that a page does not overflow the width of a phone."""
     page, wide = found.page, found.page.viewport_size
     page.set_viewport_size(PHONE)
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], name
@@ -157,7 +157,7 @@ def fits_a_phone(found, name):
 
 
 def watch(found, page):
-    """Write down what a page sends and says."""
+    """Record the requests and messages of a page."""
     page.on(
         "request",
         lambda request: found.requests.append(
@@ -170,15 +170,15 @@ def watch(found, page):
 
 @pytest.fixture
 def survey():
-    """The survey that the live collector asks."""
+    """The survey of the live collector."""
     return Survey("work", "Health at work", SCHEMA, GammaDiagonal(19), description="Two minutes.")
 
 
 @pytest.fixture(scope="session")
 def form_in_one_file():
-    """The modules of the form as one: fetching each of them took most of the time of these tests.
+    """Bundle the modules of the form: fetching each one dominated the time of these tests.
 
-    What is loaded only where it is needed stays by itself.
+    Modules loaded on demand stay separate.
     """
     esbuild = shutil.which("esbuild", path=CLIENT / "node_modules/.bin")
     if esbuild is None:
@@ -208,7 +208,7 @@ def app(store, sealing_app, form_in_one_file):
 
 @dataclass
 class Origin:
-    """An origin that is not the collector's, with the files of a folder; it notes what is asked."""
+    """Another origin than the collector's that serves a folder and records its requests."""
 
     url: str
     folder: Path
@@ -217,9 +217,9 @@ class Origin:
     bodies: list[bytes] = field(default_factory=list)
 
     def add(self, body, head=""):
-        """Serve a page; the value is its address."""
+        """Serve a page and return its URL."""
         page = self.folder / "page.html"
-        # A browser takes what was written in the same second for the page that it has.
+        # Browsers reuse their copy of a file that was modified within the same second.
         later = page.stat().st_mtime + 1 if page.exists() else time.time()
         page.write_text(
             '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>News</title>'
@@ -246,7 +246,7 @@ def origin(tmp_path):
             self.do_GET()
 
         def log_message(self, *_):
-            # Browsers ask for an icon by themselves.
+            # Browsers request an icon on their own.
             if "favicon" not in self.path:
                 made.asked.add(f"{self.command} {self.path}")
 
@@ -256,13 +256,13 @@ def origin(tmp_path):
         yield made
 
 
-# What people do, and what is to be seen then.
+# -- actions of respondents, and what the page shows then ------------------------------------------
 
 RECORD = {"smoker": "yes-hush", "drinks": "weekly-hush", "region": REGIONS[2]}
 
 
 def answer(page, **changed):
-    """Answer all questions of a page or form with a mouse, up to the panel."""
+    """Answer all questions of a page or form with a mouse, up to the summary panel."""
     record = RECORD | changed
     begin(page)
     page.get_by_label(record["smoker"]).check()
@@ -274,7 +274,7 @@ def answer(page, **changed):
 
 
 def begin(page):
-    """Leave what comes before the first question, if it is there."""
+    """Leave the opening screen, if there is one."""
     opened = heading(page, "Before you begin")
     expect(opened.or_(page.locator("fieldset")).first).to_be_visible()
     if opened.count():
@@ -300,7 +300,7 @@ def answer_and_send(page):
 
 
 def shown_report(page):
-    """What the page says was sent, to the person who sent it."""
+    """Return the report as the receipt shows it."""
     expect(heading(page, "This is what was sent")).to_be_visible()
     how_often, *report, learnt = page.locator(".card.sent dd").all_text_contents()
     assert "with your answers: " in how_often
@@ -309,7 +309,7 @@ def shown_report(page):
 
 
 def counted(live, survey="work"):
-    """Every report that the store holds, one by one, in words."""
+    """Return each report in the store as answers."""
     stored, counts, _ = live.store.reports.counts(survey)
     schema = stored.survey().schema
     return [
@@ -320,30 +320,30 @@ def counted(live, survey="work"):
 
 
 def posted(found):
-    """Requests with reports."""
+    """Return the requests that send reports."""
     posts = [line for line in found.requests if line.startswith("POST")]
     return [line for line in posts if not line.split()[1].endswith("/invitations/check")]
 
 
 def is_not_asked(found, said):
-    """Nothing is asked or sent, and the page says why."""
+    """Assert that nothing is asked or sent, and that the page gives the reason."""
     expect(found.page.get_by_text(said)).to_be_visible()
     assert found.page.locator("input, select").count() == 0
     assert posted(found) == []
 
 
 def script(live):
-    """What a page of another origin has in its head."""
+    """Return the script element that a page of another origin needs."""
     return f'<script type="module" src="{live.url}/js/form/index.js"></script>'
 
 
 def element(live, survey="work", more='max-gamma="19"'):
-    """And where its readers are asked."""
+    """Return the element of the form."""
     return f'<halftruth-form survey="{survey}" collector="{live.url}" {more}></halftruth-form>'
 
 
 def listening(visit, **options):
-    """A page that writes down the events of forms; without an address yet."""
+    """Open a blank page that records the events of forms."""
     found = visit(**options)
     found.page.add_init_script(
         "window.heard = [];"
@@ -354,7 +354,7 @@ def listening(visit, **options):
 
 
 def heard(page, number=1):
-    """The events so far, once there are so many."""
+    """Return the events so far, once there are at least `number`."""
     page.wait_for_function("(number) => window.heard.length >= number", arg=number)
     return page.evaluate("window.heard")
 
@@ -368,9 +368,9 @@ def sign_in(found, live, role="operator"):
 
 
 def let_time_pass(page, sign):
-    """Run the clock of a page until something is to be seen, so that nobody waits for it."""
+    """Advance the clock of a page until a locator is visible."""
     for _ in range(40):
-        # Requests take real time, and one that takes ten seconds of the page's clock is given up.
+        # Advance in small steps: requests take real time but time out by the page's clock.
         with suppress(PlaywrightTimeout):
             sign.wait_for(timeout=100)
             return
@@ -379,7 +379,7 @@ def let_time_pass(page, sign):
 
 
 def keep_for_later(page, address):
-    """Answer where no report gets through; the page's clock is the test's from then on."""
+    """Answer while reports cannot be sent; from then on the test controls the page's clock."""
     page.clock.install()
     page.goto(address)
     answer(page)
@@ -401,7 +401,7 @@ async ([url, id, options]) => {
 
 
 def attach(page, live, id="own", then="", **options):
-    """Attach to a form of the page, and at once do more; the value is what became of it."""
+    """Attach to a form of the page, run more script, and return the outcome."""
     given = (
         None
         if "none" in options

@@ -1,4 +1,4 @@
-"""Firefox and WebKit, each driven by what it comes with."""
+"""Firefox and WebKit, driven by Marionette and WebDriver."""
 
 import json
 import os
@@ -13,12 +13,12 @@ import requests
 from installed import program
 from wire import free_port, wait_until
 
-#: Seconds that a script of a page may take.
+#: Timeout of a page's script in seconds.
 SCRIPT = 30
 
 
 class Driven:
-    """A page of a browser, by commands of WebDriver."""
+    """A page of a browser, controlled by WebDriver commands."""
 
     def __init__(self, send: Callable[[str, dict[str, Any]], Any]) -> None:
         self.send = send
@@ -27,7 +27,7 @@ class Driven:
         self.send("url", {"url": url})
 
     def run(self, script: str, *arguments: object) -> Any:
-        """The value of an asynchronous function's body."""
+        """Return the value of an asynchronous function's body."""
         ended = "const end = arguments[arguments.length - 1];"
         body = f"{ended} (async (...args) => {{ {script} }})(...arguments)"
         settled = ".then(end, (error) => end({ error: `${error}` }));"
@@ -38,7 +38,7 @@ class Driven:
 
 @contextmanager
 def started(command: list[str], **more: Any) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that ends here."""
+    """Run a process until the block is left."""
     silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     process = subprocess.Popen(command, **silent, **more)
     try:
@@ -52,13 +52,13 @@ def started(command: list[str], **more: Any) -> Iterator[subprocess.Popen[bytes]
             process.wait()
 
 
-#: Commands of Marionette, by their addresses in WebDriver.
+#: Commands of Marionette by WebDriver endpoint.
 MARIONETTE = {"url": "WebDriver:Navigate", "execute/async": "WebDriver:ExecuteAsyncScript"}
 
 
 @contextmanager
 def firefox(folder: Path) -> Iterator[Driven]:
-    """Firefox without windows, by Marionette: messages of JSON, each after its length."""
+    """Headless Firefox by Marionette: length-prefixed JSON messages."""
     firefox = program("firefox-esr")
     (folder / "user.js").write_text('user_pref("marionette.port", 0);', encoding="utf-8")
     options = ["--headless", "--no-remote", "--marionette", "--profile", str(folder)]
@@ -91,7 +91,7 @@ def firefox(folder: Path) -> Iterator[Driven]:
 
 @contextmanager
 def webkit(folder: Path) -> Iterator[Driven]:
-    """WebKit's own small browser on a screen that nobody sees, by its WebDriver."""
+    """WebKit's minimal browser on a virtual screen, by its WebDriver."""
     screen, driver = program("Xvfb"), program("WebKitWebDriver")
     number, port = free_port(), free_port()
     environment = {**os.environ, "DISPLAY": f":{number}", "HOME": str(folder)}

@@ -1,4 +1,4 @@
-"""Python and JavaScript make the same of every survey: digest, promise, report, refusal."""
+"""Python and JavaScript agree on every survey: digest, promise, report and refusal."""
 
 import json
 import random
@@ -22,7 +22,7 @@ VECTORS = Path(__file__).parents[1] / "vectors"
 
 @pytest.fixture(scope="module")
 def in_javascript(node):
-    """What the JavaScript client makes of many surveys, by one process."""
+    """Return the JavaScript client's output for many surveys, from one process."""
 
     def run(cases):
         lines = "".join(json.dumps(case) + "\n" for case in cases)
@@ -39,7 +39,7 @@ RELAY = {"url": "https://relay.example", "key": "1" * 64, "sealing_key": "2" * 6
 
 
 def published(document):
-    """A survey as it is published, or else as it is written, where Python refuses it."""
+    """Return a survey and its published form, or the document unchanged if Python refuses it."""
     try:
         survey = Survey.from_json(json.dumps(document))
     except HalftruthError:
@@ -52,7 +52,7 @@ def perturbed(survey, record, draws):
     return [*survey.perturbation.report(codes, lambda k: next(draws) % k)]
 
 
-def test_both_refuse_what_would_reveal_a_protected_answer(in_javascript):
+def test_both_refuse_surveys_that_would_reveal_a_protected_answer(in_javascript):
     cases = [{"survey": document(*case)} for case in REVEALING.values()]
     for case, made in zip(REVEALING, in_javascript(cases), strict=True):
         assert "reveal the protected answer to" in made.get("refused", ""), case
@@ -62,7 +62,7 @@ def test_small_surveys_have_the_same_digest_promise_report_and_refusal(in_javasc
     rng = random.Random(8)
     surveys, cases = [], []
     for number, case in enumerate(small_surveys(rng, 200)):
-        # Every sixteenth one names a relay, with batches that hide nothing, something and much.
+        # Every sixteenth survey names a relay, with batches that hide nothing, something or much.
         relay = (
             {"relay": RELAY | {"batch": rng.choice([2, 3_000, 10**6])}} if number % 16 == 0 else {}
         )
@@ -80,11 +80,11 @@ def test_small_surveys_have_the_same_digest_promise_report_and_refusal(in_javasc
         if survey is None:
             assert "refused" in made, case
             continue
-        # The form has words of its own for what no survey names.
+        # The form has its own word for this category.
         made["sentences"] = [said.replace("Not asked", "not asked") for said in made["sentences"]]
         report = perturbed(survey, case["record"], map(int, case["draws"]))
         cost = msgspec.to_builtins(LedgerEntry.of(survey, "", report))
-        # Which ledger it is in, JavaScript has in the name of the place.
+        # JavaScript stores the operator in the key of the ledger instead.
         del cost["operator"]
         assert made == {
             "digest": survey.digest,
@@ -94,18 +94,18 @@ def test_small_surveys_have_the_same_digest_promise_report_and_refusal(in_javasc
         }, case
 
 
-#: What may come in the place of any member or item of a survey.
+#: Replacements for any member or item of a survey.
 ABSENT = object()
 NASTY = [ABSENT, None, True, 0, -1, 1.5, 2**60, "", "x y", "1/0", [], {}, [None], {"x": 1}]
 
-#: Members that no protection rests on: what a form shows, which questions depend on others, and
-#: what is sensitive, of which a client takes its caller's word.
+#: Members that protection does not depend on: presentation, conditions, and sensitivity, which
+#: the client's caller decides.
 SHOWN = {"answers", "ask_if", "description", "label", "languages", "optional", "page", "sensitive"}
 SHOWN |= {"shuffle", "title"}
 
 
 def of_every_kind():
-    """A survey of each set of members of a mechanism, and one of all kinds of questions."""
+    """Return one survey per mechanism's set of members, and one with all kinds of questions."""
     vectors = json.loads((VECTORS / "protection.json").read_text(encoding="utf-8"))["vectors"]
     kinds = {tuple(vector["survey"]["mechanism"]): vector["survey"] for vector in vectors}
     questions = json.loads((VECTORS / "questions.json").read_text(encoding="utf-8"))
@@ -113,7 +113,7 @@ def of_every_kind():
 
 
 def paths(value, path=()):
-    """The way to each member, and to the first two items of each list."""
+    """Yield the path to each member, and to the first two items of each list."""
     members = value.items() if isinstance(value, dict) else enumerate(value[:2])
     for key, member in members:
         yield (*path, key)
@@ -122,7 +122,7 @@ def paths(value, path=()):
 
 
 def mutated(document, path, value):
-    """A survey with something else in one place, or without it."""
+    """Return a copy of a survey with one value replaced or removed."""
     changed = json.loads(json.dumps(document))
     *way, last = path
     place = reduce(getitem, way, changed)
@@ -133,7 +133,7 @@ def mutated(document, path, value):
     return changed
 
 
-def test_a_survey_that_is_wrong_anywhere_is_refused_in_a_line_by_both(in_javascript):
+def test_both_refuse_invalid_surveys_with_one_line(in_javascript):
     cases = [
         (path, mutated(valid, path, value), valid.get("languages"))
         for valid in of_every_kind()
@@ -145,7 +145,7 @@ def test_a_survey_that_is_wrong_anywhere_is_refused_in_a_line_by_both(in_javascr
     made = in_javascript([{"survey": written} for _, written in surveys])
     for (path, changed, languages), (survey, _), one in zip(cases, surveys, made, strict=True):
         assert "\n" not in one.get("refused", "")
-        # A category that has a text may not be called otherwise; that protects nobody.
+        # Translations must match the categories, which does not affect protection.
         is_shown = SHOWN & {*path} or (languages and path[-2:-1] == ("categories",))
         if survey is not None:
             assert one.get("digest") == survey.digest, changed
@@ -155,7 +155,7 @@ def test_a_survey_that_is_wrong_anywhere_is_refused_in_a_line_by_both(in_javascr
     assert refused > 1_000
 
 
-#: Characters whose order differs by language, or that are written in a way of their own.
+#: Characters whose order differs by language, or that need escaping or normalization.
 STRANGE = (
     'aZ09"\\\\/<&\u00a0\u00e9e\u0301\u05d0\u0627\u200d\u200f\u2028\u2029\ud7ff\ue000\uf8ff\ufb01'
     "\ufeff\uff01\ufffd\uffff\U00010000\U0001d54f\U0001f600\U0010ffff"
@@ -179,7 +179,7 @@ def in_strange_words(rng):
     return document(mechanism, question) | {"title": title, "description": strange(rng)}
 
 
-def test_every_text_has_the_same_digest(in_javascript):
+def test_digests_agree_for_unusual_characters(in_javascript):
     rng = random.Random(5)
     surveys = [published(in_strange_words(rng)) for _ in range(150)]
     assert all(survey is not None for survey, _ in surveys)
@@ -190,7 +190,7 @@ def test_every_text_has_the_same_digest(in_javascript):
     assert keys != by_units
 
 
-def test_half_of_a_pair_is_refused_wherever_it_stands(in_javascript):
+def test_lone_surrogates_are_refused_everywhere(in_javascript):
     whole = in_strange_words(random.Random(5))
     [question] = whole["attributes"]
     first = question["categories"][0]

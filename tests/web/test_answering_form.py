@@ -1,4 +1,4 @@
-"""The way through the form: one screen before it begins, numbers, the Back key, and leaving."""
+"""Navigation in the form: the opening screen, numbers, the Back key, and leaving."""
 
 import re
 
@@ -47,7 +47,7 @@ def answer_first(page):
 
 @pytest.fixture
 def conditional():
-    """The same with a question that is asked after another one."""
+    """The same survey with a conditional question."""
     quit_ = Attribute("quit", ["no-hush", "yes-hush"], ask_if={"sleep": ["yes-hush"]})
     schema = Schema([*SCHEMA.attributes[:2], quit_])
     view = ViewClass(attributes=(schema.names,), choose=(3,), weight=1)
@@ -55,7 +55,7 @@ def conditional():
 
 
 @pytest.mark.parametrize("language", ["en", "de", "fr", "es"])
-def test_all_that_is_said_around_the_questions_fits_a_phone(live, visit, conditional, language):
+def test_opening_screen_and_framing_fit_a_phone(live, visit, conditional, language):
     operations.publish_survey(live.store, conditional)
     found = visit(f"{live.url}/s/after?lang={language}", viewport=SCREEN)
     page = found.page
@@ -63,7 +63,7 @@ def test_all_that_is_said_around_the_questions_fits_a_phone(live, visit, conditi
         page.goto(f"{live.url}/s/{survey}?lang={language}")
         main = page.locator("halftruth-form button.main")
         expect(main).to_be_visible()
-        # All before the first question is on one screen; the exact wording is folded.
+        # The opening fits one screen; the exact wording is collapsed.
         assert main.bounding_box()["y"] + main.bounding_box()["height"] <= SCREEN["height"], survey
         assert page.locator("details[open]").count() == 0
         anyone_can_use(found, f"opening-{survey}-{language}")
@@ -71,7 +71,7 @@ def test_all_that_is_said_around_the_questions_fits_a_phone(live, visit, conditi
     links = page.locator(".links a")
     addresses = [link.get_attribute("href") for link in links.all()]
     assert addresses == ["mailto:council@nordstadt.example", "https://nordstadt.example/privacy"]
-    # Of 100 with a secret that 5 have: at most 50, for γ = 19.
+    # Out of 100 people, 5 with a secret: at most 50 after the report, for γ = 19.
     figures = page.locator(".figures strong").all_text_contents()
     assert [figures[0], figures[1].split()[-1], figures[2]] == ["5", "50", "100"]
     assert page.locator("footer").inner_text() == ""
@@ -86,7 +86,7 @@ def test_all_that_is_said_around_the_questions_fits_a_phone(live, visit, conditi
     anyone_can_use(found, f"receipt-{language}")
 
 
-def test_everyone_can_use_each_step_on_the_narrowest_screen(live, visit):
+def test_each_step_is_accessible_on_the_narrowest_screen(live, visit):
     found = visit(f"{live.url}/s/work", viewport=NARROW)
     page, keyboard = found.page, found.page.keyboard
 
@@ -108,14 +108,14 @@ def test_everyone_can_use_each_step_on_the_narrowest_screen(live, visit):
     for key in ("Tab", *["Enter"] * 6):
         keyboard.press(key)
     expect(page.get_by_text("This would be sent: ")).to_be_visible()
-    # 16 cells: 19/34, as was promised and as the receipt says.
+    # 16 cells: 19/34, as in the promise and on the receipt.
     expect(page.get_by_text("tries that fit: about 56 of 100")).to_be_visible()
     tally = page.get_by_text("Tries that fit what you chose").text_content()
     assert sum(map(int, re.findall(r"\d+", tally))) == 6
     tries = page.locator("ol li")
     assert [line[:4] for line in tries.all_text_contents()] == ["9 → "] * 5
     looks_right("practice")
-    # Nothing of it is sent or kept.
+    # Practice sends and stores nothing.
     assert len(found.requests) == requests
     assert found.kept() == kept
     keyboard.press("Tab")
@@ -135,12 +135,12 @@ def test_everyone_can_use_each_step_on_the_narrowest_screen(live, visit):
     assert found.said == []
 
 
-def test_a_number_is_read_as_its_reader_writes_it(live, visit):
+def test_numbers_are_parsed_by_the_language_of_the_form(live, visit):
     page = visit(f"{live.url}/s/work?lang=de").page
     page.locator("halftruth-form button.main").click()
     page.get_by_label("Hours of sleep?").fill("7,5")
     expect(page.locator("output")).to_have_text("Gelesen als 7,5.")
-    # What could mean two things is asked for once more, and nothing is said to have been read.
+    # An ambiguous number is asked for again, and no interpretation is shown.
     page.get_by_label("Hours of sleep?").fill("1.234")
     expect(page.locator("output")).to_have_text("")
     page.get_by_label("yes-hush").check()
@@ -148,7 +148,7 @@ def test_a_number_is_read_as_its_reader_writes_it(live, visit):
     expect(page.locator(".problem:not([hidden])")).to_contain_text("14")
 
 
-def test_the_back_key_goes_a_page_back_and_keeps_the_answers(live, visit):
+def test_the_back_key_returns_to_the_previous_page_and_keeps_answers(live, visit):
     found = visit(f"{live.url}/")
     page = found.page
     page.goto(f"{live.url}/s/work")
@@ -161,7 +161,7 @@ def test_the_back_key_goes_a_page_back_and_keeps_the_answers(live, visit):
     expect(page.get_by_label("no-hush")).to_be_checked()
     page.go_back()
     expect(page.get_by_label("Hours of sleep?")).to_have_value("7.5")
-    # Forward goes by the form's own button, which looks at the answers.
+    # The Forward key is validated like the form's own button.
     page.get_by_label("Hours of sleep?").fill("")
     page.evaluate("history.forward()")
     press(page, "Continue")
@@ -177,13 +177,13 @@ def test_the_back_key_goes_a_page_back_and_keeps_the_answers(live, visit):
     assert "hush" not in found.traffic()
 
 
-def test_what_is_loaded_anew_in_the_middle_begins_anew(live, visit):
+def test_a_reload_in_the_middle_restarts_the_form(live, visit):
     page = visit(f"{live.url}/").page
     page.goto(f"{live.url}/s/work")
     answer_first(page)
     page.reload()
     expect(heading(page, "Before you begin")).to_be_visible()
-    # Places that were left behind show nothing any more.
+    # Old history entries show nothing.
     page.evaluate("history.back()")
     page.wait_for_function("history.state['halftruth-page'] === 0")
     expect(heading(page, "Before you begin")).to_be_visible()
@@ -192,7 +192,7 @@ def test_what_is_loaded_anew_in_the_middle_begins_anew(live, visit):
     expect(page).to_have_url(f"{live.url}/")
 
 
-def test_leaving_with_answers_is_asked_about_and_without_any_is_not(live, visit):
+def test_leaving_asks_for_confirmation_only_with_unsent_answers(live, visit):
     found = visit(f"{live.url}/s/work")
     page = found.page
     asked = []
@@ -213,7 +213,7 @@ def test_leaving_with_answers_is_asked_about_and_without_any_is_not(live, visit)
     assert asked == ["beforeunload"]
 
 
-def test_a_form_in_a_page_leaves_its_history_alone_unless_it_is_asked_to(live, origin, visit):
+def test_an_embedded_form_changes_the_history_only_if_enabled(live, origin, visit):
     page = visit(origin.add(element(live), script(live))).page
     places = page.evaluate("history.length")
     answer_first(page)
@@ -221,7 +221,7 @@ def test_a_form_in_a_page_leaves_its_history_alone_unless_it_is_asked_to(live, o
     press(page, "Back")
     expect(page.get_by_label("Hours of sleep?")).to_have_value("7.5")
     address = origin.add(element(live, more='max-gamma="19" history'), script(live))
-    # Another one, as what a browser has of this one may be a second old.
+    # Another URL, since the browser may reuse its copy of this one.
     page.goto(f"{address}?history")
     page.evaluate("history.replaceState({router: 1}, '')")
     answer_first(page)

@@ -1,4 +1,4 @@
-"""A form of a page's own sends one report; set up wrongly, nothing, and the page says why."""
+"""A page's own form sends one report; a misconfigured one sends nothing and says why."""
 
 import re
 import threading
@@ -27,7 +27,7 @@ from .conftest import (
 
 SECRET = "hush-on-the-wire"
 
-#: Forms as they should be, and as they are usually written.
+#: Forms as required, and as usually written.
 MARKUPS = {
     "dialog": 'method="dialog"',
     "post": 'method="post" action="/page.html"',
@@ -37,8 +37,7 @@ MARKUPS = {
 SELECT = f'<select name="region"><option>{SECRET}-or-so</option></select>'
 BUTTONS = '<button formaction="/page.html">Go</button><input type="image" alt="" formmethod="get">'
 
-#: What is passed as the form, if not the form, the options, what people read of it, and the form's
-#: markup, names and further controls.
+#: Id of the form, options, the message shown, and the form's markup, names and further controls.
 WRONG = {
     "no options, by post": ("own", {"none": True}, "something unforeseen", "post"),
     "too strict a limit": ("own", {"maxGamma": 2}, "amplification"),
@@ -58,7 +57,7 @@ WRONG = {
     "an address of a button": ("own", {}, 'method="dialog"', "dialog", [], BUTTONS),
 }
 
-#: Ways to send a form; the last ones leave a page that nothing holds.
+#: Scripts that submit a form; SCRIPTED bypasses its submit handlers.
 SUBMIT = """
   const form = document.getElementById("own");
   const native = HTMLFormElement.prototype;
@@ -80,7 +79,7 @@ SCRIPTED = """
 """
 
 
-#: Pauses between tries are over at once, so that nobody waits for them.
+#: Runs timers of retries at once.
 AT_ONCE = """
 const later = setTimeout;
 window.setTimeout = (action, pause) => later(action, Math.min(pause, 5));
@@ -88,7 +87,7 @@ window.setTimeout = (action, pause) => later(action, Math.min(pause, 5));
 
 
 def form(markup, names=(), more=""):
-    """A form whose values are secret, by names of its own."""
+    """Return a form with secret values and, optionally, other names."""
     fields = "".join(
         f'<label>{name} <input name="{name}" value="{SECRET}-{name}"></label>'
         for name in names or ("smoker", "drinks", "region")
@@ -102,11 +101,11 @@ def form(markup, names=(), more=""):
 
 @dataclass
 class Wire:
-    """A proxy that a browser sends everything through, with all that it was sent."""
+    """A proxy for all traffic of a browser, with the recorded requests."""
 
     url: str = ""
     sent: list[str] = field(default_factory=list)
-    #: What is asked of collectors waits for this.
+    #: Requests to collectors wait for this.
     opened: threading.Event = field(default_factory=threading.Event)
 
     def posts(self):
@@ -155,12 +154,12 @@ def wire():
 
 
 def through(wire):
-    """Options of a browser whose every request goes through a proxy, those to this machine, too."""
+    """Return browser options that route all requests through the proxy, including loopback."""
     return {"proxy": {"server": wire.url, "bypass": "<-loopback>"}}
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_whatever_is_set_up_wrongly_no_answer_is_on_the_wire(live, origin, visit, wire, wrong):
+def test_a_misconfigured_form_sends_no_answers(live, origin, visit, wire, wrong):
     id, options, said, *markup = WRONG[wrong]
     found = visit(origin.add(form(*(markup or ["dialog"]))), **through(wire))
     page = found.page
@@ -176,15 +175,13 @@ def test_whatever_is_set_up_wrongly_no_answer_is_on_the_wire(live, origin, visit
         page.evaluate(f"() => {{ {SUBMIT} {SCRIPTED.replace('METHOD', repr(method))} }}")
     assert SECRET not in found.traffic()
     assert SECRET not in "".join(wire.sent)
-    # The page, and what the last script of it sent, which was empty.
+    # The page itself, and the empty form submitted by the last script.
     assert len([text for text in wire.sent if "page.html" in text.split()[1]]) == 2
     assert [text.rpartition("\n")[2] for text in wire.posts()] == ["b''"] * (method == "post")
     assert counted(live) == []
 
 
-def test_before_the_survey_has_come_nothing_is_on_the_wire_and_then_one_report_is(
-    live, origin, visit, wire
-):
+def test_nothing_is_sent_before_the_survey_is_loaded_and_then_one_report(live, origin, visit, wire):
     wire.opened.clear()
     found = visit(origin.add(controls()), **through(wire))
     page = found.page
@@ -203,7 +200,7 @@ def test_before_the_survey_has_come_nothing_is_on_the_wire_and_then_one_report_i
     assert "hush" not in "".join(wire.sent)
 
 
-def test_controls_that_are_called_like_methods_of_the_form_let_nothing_out(live, origin, visit):
+def test_controls_named_like_form_methods_leak_nothing(live, origin, visit):
     names = ["addEventListener", "append", "submit", "elements", "getRootNode", "getAttribute"]
     names += ["setAttribute", "reset", "method", "action", "dispatchEvent", "querySelectorAll"]
     found = visit(origin.add(form("dialog", [*names, "smoker", "drinks"])))
@@ -211,7 +208,7 @@ def test_controls_that_are_called_like_methods_of_the_form_let_nothing_out(live,
     assert attach(page, live) == "attached"
     refused = "new Promise((done) => addEventListener('refused', done, { once: true }))"
     page.evaluate(f"async () => {{ const told = {refused}; {SUBMIT} await told; }}")
-    # Nor does the browser's driver find its way about such a form.
+    # Such a form also confuses the browser's driver; read the text by script.
     said = page.evaluate("document.querySelector('[role=alert]').textContent")
     assert said.startswith("Nothing was sent: 'smoker': ")
     with page.expect_navigation():
@@ -226,7 +223,7 @@ OWN_VALUES = {
 
 
 @pytest.mark.parametrize("checked", [True, False])
-def test_a_form_with_values_of_its_own_says_which_answers_they_are(live, origin, visit, checked):
+def test_a_form_can_map_its_own_values_to_answers(live, origin, visit, checked):
     radios = "".join(
         f'<label>{n} <input type="radio" name="drinks" value="{n}"></label>' for n in "123"
     )
@@ -238,13 +235,13 @@ def test_a_form_with_values_of_its_own_says_which_answers_they_are(live, origin,
             "<button>Send</button></form>"
         )
     ).page
-    # The draw is not what is looked at here: every report is the record itself.
+    # Without perturbation each report equals the record.
     page.evaluate("() => { crypto.getRandomValues = (array) => array.fill(0); }")
     assert attach(page, live, values=OWN_VALUES) == "attached"
     page.get_by_label("smoker").set_checked(checked)
     page.get_by_label("2").check()
     page.get_by_label("region").select_option(REGIONS[1])
-    # As frameworks do that write what is entered into the markup.
+    # Frameworks also write entered values into the markup.
     page.evaluate(
         "for (const box of document.querySelectorAll(':checked')) box.defaultChecked = true"
     )
@@ -256,7 +253,7 @@ def test_a_form_with_values_of_its_own_says_which_answers_they_are(live, origin,
     expect(page.get_by_label("region")).to_have_value("")
 
 
-def test_what_the_manual_has_for_promise_and_receipt_shows_both(live, origin, visit):
+def test_the_manual_example_of_promise_and_receipt_shows_both(live, origin, visit):
     manual = (CLIENT.parent / "docs" / "embedding.md").read_text(encoding="utf-8")
     [block] = re.findall(r"```js\n(import \{ attach, promiseOf(?:(?!```).*\n)+)```", manual)
     block = block.replace("https://collector.example", live.url)
@@ -274,14 +271,14 @@ def test_what_the_manual_has_for_promise_and_receipt_shows_both(live, origin, vi
         assert f"{label}: {answer} also sent with another answer: about " in " ".join(shown.split())
 
 
-def test_a_form_is_attached_once_and_what_was_attached_first_goes_on(live, origin, visit):
+def test_a_second_attachment_is_refused_and_the_first_keeps_working(live, origin, visit):
     right = '<input name="smoker" value="no-hush"><input name="drinks" value="daily-hush">'
     region = f'<input name="region" value="{REGIONS[1]}">'
     found = visit(origin.add(f'<form id="own" method="dialog">{right}{region}<button>Send</form>'))
     page = found.page
     assert attach(page, live) == "attached"
     assert attach(page, live, maxGamma=2) == "ParameterError: form: expected one to attach once"
-    # Nor does another form that is not there end what is attached.
+    # Nor does attaching to a missing form detach the first.
     assert attach(page, live, "another") == "ParameterError: form: expected an element <form>"
     with page.expect_response("**/reports"):
         press(page, "Send")
@@ -289,7 +286,7 @@ def test_a_form_is_attached_once_and_what_was_attached_first_goes_on(live, origi
     expect(page.get_by_role("alert")).to_be_empty()
 
 
-def test_answers_leave_the_form_once_their_report_is_drawn(live, origin, visit):
+def test_answers_are_cleared_once_their_report_is_drawn(live, origin, visit):
     fields = '<label>smoker <input name="smoker"></label><input type="hidden" name="drinks">'
     select = "".join(f"<option>{region}</option>" for region in ["", *REGIONS])
     found = visit(
@@ -303,7 +300,7 @@ def test_answers_leave_the_form_once_their_report_is_drawn(live, origin, visit):
     page.get_by_label("smoker").fill("no-hush")
     page.get_by_label("region").select_option(REGIONS[3])
     press(page, "Send")
-    # An answer is missing: what was entered stays, to be completed.
+    # If an answer is missing, the entered values stay.
     expect(page.get_by_role("alert")).to_contain_text("'drinks': missing")
     expect(page.get_by_label("smoker")).to_have_value("no-hush")
     page.evaluate("document.querySelector('[name=drinks]').value = 'never-hush'")
@@ -320,7 +317,7 @@ def test_answers_leave_the_form_once_their_report_is_drawn(live, origin, visit):
 
 
 def controls(extra="", attributes='method="dialog"', button="<button>Send</button>"):
-    """A form of a page's own."""
+    """Return a page's own form."""
     chosen = "".join(
         f'<label>{name} <input name="{name}" value="{value}"></label>'
         for name, value in RECORD.items()
@@ -328,13 +325,13 @@ def controls(extra="", attributes='method="dialog"', button="<button>Send</butto
     return f'<form id="own" {attributes}>{chosen}{extra}{button}</form>'
 
 
-def test_a_form_of_ones_own_sends_one_report_and_never_itself(live, origin, visit):
+def test_an_attached_form_sends_one_report_and_is_never_submitted(live, origin, visit):
     found = listening(visit)
     page = found.page
     page.goto(origin.add(controls('<input type="hidden" name="more" value="hush">')))
     assert attach(page, live) == "attached"
     for number, status in enumerate(["accepted", "duplicate", "duplicate"], start=1):
-        # By the button, by the keyboard, and by a script.
+        # By button, keyboard and script.
         [
             page.get_by_role("button", name="Send").click,
             lambda: page.get_by_label("smoker").press("Enter"),
@@ -348,7 +345,7 @@ def test_a_form_of_ones_own_sends_one_report_and_never_itself(live, origin, visi
     sent = posted(found)
     assert len(sent) == 3
     assert all(line.split()[1] == f"{live.url}/v1/surveys/work/reports" for line in sent)
-    # The stored report is the one that was sent, in all three requests.
+    # The stored report is the one that was sent in all three requests.
     codes = SCHEMA.encode(dict(zip(SCHEMA.names, report, strict=True)))
     values = "[" + ",".join(str(code) for code in codes) + "]"
     assert all(f'"values":{values}' in line for line in sent)
@@ -356,7 +353,7 @@ def test_a_form_of_ones_own_sends_one_report_and_never_itself(live, origin, visi
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-def test_a_form_of_ones_own_sends_nothing_before_or_without_the_script(origin, visit, scripts):
+def test_a_form_with_method_dialog_sends_nothing_without_the_script(origin, visit, scripts):
     found = visit(origin.add(controls()), java_script_enabled=scripts)
     press(found.page, "Send")
     found.page.get_by_label("smoker").press("Enter")
@@ -373,21 +370,21 @@ LEAKS = {
     "a method of a button": controls(button='<button formmethod="post">Send</button>'),
     "a button beside the form": controls(button="")
     + '<button form="own" formmethod="get">Send</button>',
-    # The elements of a form do not hold these.
+    # `form.elements` does not include image buttons.
     "an image": controls(button='<input type="image" alt="Send" formmethod="get">'),
     "an image beside the form": controls(button="")
     + '<input type="image" form="own" alt="Send" formaction="/page.html">',
 }
 
 
-def test_a_form_that_a_browser_would_send_is_refused(live, origin, visit):
+def test_a_form_that_a_browser_would_submit_is_refused(live, origin, visit):
     page = visit(origin.add("<p>nothing</p>")).page
     for what, form in LEAKS.items():
         page.evaluate("(form) => { document.querySelector('main').innerHTML = form; }", form)
         assert attach(page, live).startswith("ParameterError: form: "), what
 
 
-def test_what_is_no_answer_is_refused_and_not_repeated(live, origin, visit):
+def test_invalid_answers_are_refused_and_not_repeated_in_messages(live, origin, visit):
     found = listening(visit)
     page = found.page
     page.goto(origin.add(controls()))
@@ -398,7 +395,7 @@ def test_what_is_no_answer_is_refused_and_not_repeated(live, origin, visit):
         name, detail = heard(page, number)[-1]
         assert name == "refused"
         assert "smoker" in detail["message"]
-        # The possible answers may be named; the one that was given is not.
+        # The message may list valid answers, but not the given value.
         assert "secret" not in detail["message"]
     assert "secret" not in found.traffic()
     assert "hush" not in found.traffic()

@@ -1,4 +1,4 @@
-"""A form of named designs says what the device does, in the words in which people are asked."""
+"""A form of named designs describes the device's draws in the words of the survey."""
 
 import pytest
 from halftruth_shared import Attribute, DistortionMatrices, Schema, Survey
@@ -21,7 +21,7 @@ LABELS = {
         "es": "¿Fuma usted?",
     },
 }
-#: Categories are codes that nobody reads.
+#: Category codes, which are never displayed.
 CODES = ("n0", "y1")
 ANSWERS = {
     "n0": {"en": "Never", "de": "Nie", "fr": "Jamais", "es": "Nunca"},
@@ -44,16 +44,16 @@ def survey():
     return Survey("work", "Exams", Schema(asked), DistortionMatrices({}, DESIGNS))
 
 
-def test_people_read_how_reports_are_drawn_and_what_one_can_prove(live, visit, survey):
+def test_the_form_explains_how_reports_are_drawn_and_what_they_prove(live, visit, survey):
     found = visit(f"{live.url}/s/work", viewport=PHONE)
     page = found.page
-    # What a report can prove is read without opening anything.
+    # What a report can prove is visible without opening anything.
     [proof] = [each for each in Protection.of(survey).sentences() if "can prove" in each]
     expect(page.get_by_text(proof, exact=True).first).to_be_visible()
     page.get_by_text("The same in exact words").click()
     for sentence in Protection.of(survey).sentences():
         expect(page.get_by_text(sentence, exact=True).last).to_be_visible()
-    # Not so here, of an answer "Never".
+    # The exception concerns the answer "Never".
     expect(page.get_by_text("But for what is named here, nobody")).to_be_visible()
     anyone_can_use(found, "designs")
     press(page, "Begin")
@@ -73,7 +73,7 @@ def test_people_read_how_reports_are_drawn_and_what_one_can_prove(live, visit, s
     assert found.said == []
 
 
-def test_designs_are_told_in_the_words_of_answers_in_every_language(live, visit):
+def test_designs_are_described_with_translated_answers(live, visit):
     page = visit().page
     for language in ("en", "de", "fr", "es"):
         page.goto(f"{live.url}/s/work?lang={language}")

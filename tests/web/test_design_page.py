@@ -1,4 +1,4 @@
-"""What an operator who writes a survey does in a real browser, by keyboard."""
+"""Designing a survey in a real browser by keyboard."""
 
 import re
 
@@ -50,7 +50,7 @@ def file_of(page):
 
 
 def replace(page, old, new):
-    """Type something else in the place of a part of the file."""
+    """Replace a part of the file by typing."""
     file = file_of(page)
     file.evaluate(
         "(text, old) => { const at = text.value.indexOf(old);"
@@ -61,11 +61,11 @@ def replace(page, old, new):
 
 
 def margin(page):
-    """The margin of single questions."""
+    """Return the margin of error of single questions."""
     return page.get_by_role("row").nth(1).get_by_role("cell").first
 
 
-def test_an_xlsform_becomes_a_published_survey_that_is_answered(design, live, visit):
+def test_an_imported_xlsform_can_be_edited_published_and_answered(design, live, visit):
     pytest.importorskip("openpyxl")
     found = design(viewport=NARROW)
     page = found.page
@@ -105,7 +105,7 @@ def test_an_xlsform_becomes_a_published_survey_that_is_answered(design, live, vi
     respondent = visit(f"{live.url}/s/smoking-2027", viewport=NARROW).page
     begin(respondent)
     expect(respondent.get_by_role("button", name="Continue")).to_be_visible()
-    # Some questions are drawn.
+    # A split questionnaire asks only some questions.
     for number in respondent.get_by_role("textbox").all():
         number.fill("30")
     for group in respondent.get_by_role("group").all():
@@ -117,7 +117,7 @@ def test_an_xlsform_becomes_a_published_survey_that_is_answered(design, live, vi
     assert live.store.surveys.state("smoking-2027").reports == 1
 
 
-def test_an_error_is_said_while_the_file_is_typed_and_the_last_results_stay(design, live):
+def test_errors_appear_while_typing_and_the_last_results_stay(design, live):
     found = design(viewport=DESKTOP)
     page = found.page
     said, stale = page.locator("#said"), page.get_by_text("are of the last text without errors")
@@ -141,7 +141,7 @@ def test_an_error_is_said_while_the_file_is_typed_and_the_last_results_stay(desi
     assert [stored.id for stored in live.store.surveys.all()] == ["work"]
 
 
-def test_the_preview_follows_the_file_in_its_language_and_sends_nothing(design, live):
+def test_the_preview_follows_edits_keeps_its_language_and_sends_nothing(design, live):
     found = design()
     page = found.page
     form = page.locator("halftruth-preview")
@@ -167,7 +167,7 @@ def test_the_preview_follows_the_file_in_its_language_and_sends_nothing(design, 
     assert [line for line in found.said if "401" not in line and "Password" not in line] == []
 
 
-def test_without_scripts_a_file_is_checked_saved_and_fits_a_phone(design):
+def test_the_design_page_works_without_scripts(design):
     found = design(java_script_enabled=False, viewport=NARROW, accept_downloads=True)
     page = found.page
     file_of(page).fill("id = 'x'")

@@ -1,4 +1,4 @@
-"""The form on pages of other origins: what it tells them, and what they may fetch."""
+"""The form on pages of other origins: its events, and access to the collector."""
 
 import re
 from datetime import UTC, datetime
@@ -27,7 +27,7 @@ from .conftest import (
 )
 
 
-def test_a_form_on_another_origin_sends_one_report_and_tells_its_page(live, origin, visit):
+def test_a_form_on_another_origin_sends_one_report_and_emits_an_event(live, origin, visit):
     found = listening(visit)
     page = found.page
     page.goto(origin.add(element(live), script(live)))
@@ -39,14 +39,12 @@ def test_a_form_on_another_origin_sends_one_report_and_tells_its_page(live, orig
     assert detail.keys() == {"id", "status"}
     assert detail["status"] == "accepted"
     assert counted(live) == [shown_report(page)]
-    # The page loaded itself; its own server never saw anything else.
+    # The page's own server received only the request for the page.
     assert origin.asked == {"GET /page.html"}
     assert "hush" not in found.traffic() + str(heard(page))
 
 
-def test_forms_below_their_limit_or_without_one_tell_their_page_and_send_nothing(
-    live, origin, visit
-):
+def test_missing_exceeded_or_invalid_limits_are_refused_with_an_event(live, origin, visit):
     limits = ['max-gamma="18.999"', 'max-gamma="1"', 'max-gamma="x"', ""]
     settings = ["send-every", "max-total-gamma", "digests", "operator-keys", "ask"]
     limits += [f'max-gamma="19" {name}="{value}"' for name in settings for value in ("", "5abc")]
@@ -69,7 +67,7 @@ def test_forms_below_their_limit_or_without_one_tell_their_page_and_send_nothing
     assert posted(found) == []
 
 
-def test_a_page_hears_that_its_collector_cannot_be_reached(live, origin, visit):
+def test_an_unreachable_collector_emits_an_event_and_can_be_retried(live, origin, visit):
     found = listening(visit)
     page = found.page
     page.route("**/v1/**", lambda route: route.abort())
@@ -80,13 +78,13 @@ def test_a_page_hears_that_its_collector_cannot_be_reached(live, origin, visit):
         {"message": f"collector {live.url} cannot be reached"},
     )
     expect(heading(page, "The survey cannot be reached")).to_be_visible()
-    # Once it can, the survey is asked.
+    # Once the collector is reachable, the survey starts.
     page.unroute("**/v1/**")
     press(page, "Try again")
     expect(heading(page, "Before you begin")).to_be_visible()
 
 
-def test_two_forms_of_one_page_are_two_surveys(live, store, origin, visit):
+def test_two_forms_on_one_page_answer_separate_surveys(live, store, origin, visit):
     operations.publish_survey(store, Survey("other", "Other", SCHEMA, GammaDiagonal(7)))
     page = visit(origin.add(element(live) + element(live, "other"), script(live))).page
     forms = page.locator("halftruth-form").all()
@@ -98,7 +96,7 @@ def test_two_forms_of_one_page_are_two_surveys(live, store, origin, visit):
     assert [counted(live), counted(live, "other")] == [[report] for report in reports]
 
 
-def test_a_page_with_a_strict_policy_has_only_to_name_the_collector(live, origin, visit):
+def test_a_strict_content_security_policy_needs_only_the_collector(live, origin, visit):
     origin.headers["Content-Security-Policy"] = (
         f"default-src 'none'; script-src {live.url}; connect-src {live.url}; form-action 'none';"
         " require-trusted-types-for 'script'"
@@ -108,7 +106,7 @@ def test_a_page_with_a_strict_policy_has_only_to_name_the_collector(live, origin
     assert [line for line in found.said if "favicon" not in line] == []
 
 
-def test_a_report_leaves_at_a_multiple_after_the_questions_came(live, origin, visit):
+def test_a_report_is_sent_at_a_multiple_of_the_send_interval(live, origin, visit):
     taken, leaves = 300_000, 600_000
     found = visit()
     page = found.page
@@ -152,13 +150,13 @@ async ([addresses, token]) => {
 """
 
 
-def test_scripts_of_other_origins_read_a_survey_and_no_result(live, origin, visit):
+def test_scripts_of_other_origins_can_read_surveys_but_no_results(live, origin, visit):
     page = sign_in(visit(f"{live.url}/results/work"), live, "analyst").page
     token = operations.create_token(live.store, "analyst")
     page.goto(origin.add("<p>nothing</p>"))
-    # Plainly, with the cookie of an analyst who signed in here, and with a token that got out.
+    # Without credentials, with the cookie of a signed-in analyst, and with a leaked token.
     outcomes = page.evaluate(READ, [[live.url + path for path in READABLE], token])
-    # What answers everyone answers no request with credentials.
+    # Public resources allow no requests with credentials.
     expected = {path: [readable, False, False] for path, readable in READABLE.items()}
     assert dict(zip(READABLE, outcomes, strict=True)) == expected
 
@@ -173,7 +171,7 @@ THEMES = {
 }
 
 
-def test_a_page_gives_the_form_its_colours(live, origin, visit):
+def test_custom_properties_set_the_colours_of_the_form(live, origin, visit):
     colours = {name: f"rgb({10 + i}, {20 + i}, {30 + i})" for i, name in enumerate(THEMES)}
     style = "".join(f"--halftruth-{name}: {colour};" for name, colour in colours.items())
     head = f"<style>halftruth-form {{{style} --halftruth-radius: 0}}</style>{script(live)}"
@@ -189,7 +187,7 @@ def test_a_page_gives_the_form_its_colours(live, origin, visit):
     assert drawn(".main", "border-radius") == "0px"
 
 
-def test_a_page_styles_parts_of_the_form_and_else_nothing_gets_in(live, origin, visit):
+def test_a_page_styles_only_the_exposed_parts_of_the_form(live, origin, visit):
     around = "text-align: center; text-transform: uppercase; letter-spacing: 9px; text-indent: 4em"
     parts = ["heading", "button", "main-button", "question", "label", "help", "option", "control"]
     style = "".join(
@@ -220,26 +218,24 @@ def test_a_page_styles_parts_of_the_form_and_else_nothing_gets_in(live, origin, 
     assert page.locator(".help").first.evaluate(text) == "start none normal 0px normal"
 
 
-def test_another_survey_takes_the_place_of_one_and_nothing_of_the_first_stays(
-    live, store, origin, visit
-):
+def test_changing_the_survey_discards_the_state_of_the_first(live, store, origin, visit):
     operations.publish_survey(store, Survey("other", "Other", SCHEMA, GammaDiagonal(7)))
     found = listening(visit)
     page = found.page
     page.goto(origin.add(element(live), script(live)))
     answer(page)
     form = "document.querySelector('halftruth-form')"
-    # Of what is set at once, only the last is fetched.
+    # Of several changes at once, only the last survey is fetched.
     page.evaluate(f"for (const id of ['none', 'other']) {form}.survey = id")
     expect(heading(page, "Before you begin")).to_be_visible()
     begin(page)
     assert page.get_by_label(RECORD["smoker"]).is_checked() is False
-    # Setting it to what it is interrupts nobody, nor does an invitation.
+    # Setting the same survey or an invitation does not restart the form.
     page.get_by_label(RECORD["smoker"]).check()
     page.evaluate(f"{form}.survey = 'other'; {form}.invitation = '{32 * '0'}'")
     page.evaluate("new Promise((done) => setTimeout(done, 50))")
     assert page.get_by_label(RECORD["smoker"]).is_checked()
-    # A report that is on its way when another survey is asked is told to nobody here.
+    # No event is emitted for a report in flight when the survey changes.
     page.evaluate(f"{form}.survey = 'work'")
     answer(page)
     held = []
@@ -258,7 +254,7 @@ def test_another_survey_takes_the_place_of_one_and_nothing_of_the_first_stays(
     assert not [url for url in asked if url.endswith("/none")]
 
 
-def test_properties_that_are_set_before_the_script_has_come_count(live, origin, visit):
+def test_properties_set_before_the_script_loads_are_applied(live, origin, visit):
     form = "const form = document.querySelector('halftruth-form')"
     page = visit(origin.add("<halftruth-form></halftruth-form>")).page
     page.evaluate(
@@ -280,7 +276,7 @@ def test_properties_that_are_set_before_the_script_has_come_count(live, origin, 
 ONLY_LIGHT = "<style>body { background: #ffffff; color: #111111; }</style>"
 
 
-def test_the_form_can_be_read_on_dark_devices_though_its_page_is_light(live, origin, visit):
+def test_the_form_has_enough_contrast_on_a_light_page_in_dark_mode(live, origin, visit):
     found = visit(origin.add(element(live), ONLY_LIGHT + script(live)), color_scheme="dark")
     expect(heading(found.page, "Before you begin")).to_be_visible()
     assert found.violations(type="rule", values=["color-contrast"]) == []

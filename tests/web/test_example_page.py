@@ -1,4 +1,4 @@
-"""The examples of the documentation: a page on an origin of its own, and a back end."""
+"""The examples of the documentation: a page on another origin, and a back end."""
 
 import importlib.util
 import json
@@ -17,8 +17,8 @@ EXAMPLES = ROOT / "docs" / "examples"
 
 @pytest.fixture
 def example(live, origin):
-    """The example with the address of this collector in it, served from another port."""
-    # Whoever imported the back end left a folder there.
+    """Serve the example page from another port, with this collector's URL."""
+    # Importing the back end leaves a cache folder there.
     for file in filter(Path.is_file, EXAMPLES.iterdir()):
         text = file.read_text(encoding="utf-8").replace("http://127.0.0.1:8000", live.url)
         (origin.folder / file.name).write_text(text, encoding="utf-8")
@@ -26,7 +26,7 @@ def example(live, origin):
 
 
 def bundle(origin):
-    """Let the example load the one module that `make dist` writes, from its own server."""
+    """Let the example load the bundle of `make dist` from its own server."""
     client = ROOT / "client"
     package = json.loads((client / "package.json").read_text(encoding="utf-8"))
     tool, *options = shlex.split(package["scripts"]["bundle"])
@@ -40,8 +40,10 @@ def bundle(origin):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_newspaper_asks_its_readers(live, origin, survey, example, visit, scheme):
-    # One of the two loads the form from the collector, the other one bundled from its own server.
+def test_the_embedding_example_works_in_light_and_dark_mode(
+    live, origin, survey, example, visit, scheme
+):
+    # One case loads the form from the collector, the other the bundle from its own server.
     if scheme == "dark":
         bundle(origin)
     health = Survey("health", "Health", survey.schema, survey.mechanism)
@@ -51,7 +53,7 @@ def test_a_newspaper_asks_its_readers(live, origin, survey, example, visit, sche
     page.get_by_role("button", name="Begin").click()
     page.get_by_label("yes-hush").check()
     page.get_by_label("never-hush").check()
-    # The form is looked at on pages of its own; here it is in the page's colours.
+    # Other tests cover the form itself; here only the page's colours differ.
     assert found.violations(type="rule", values=["color-contrast"]) == []
     page.get_by_role("button", name="Continue").click()
     page.get_by_label("Where do you live?").select_option(index=3)
@@ -66,7 +68,7 @@ def test_a_newspaper_asks_its_readers(live, origin, survey, example, visit, sche
     assert bool(loaded) == (scheme == "light")
 
 
-def test_a_back_end_reports_once_for_each_person_and_says_that_it_sees_the_truth(
+def test_the_example_back_end_reports_once_per_person_and_discloses_its_access(
     live, monkeypatch, tmp_path, capfd
 ):
     drinks = Attribute("drinks", ["never", "weekly", "daily"])

@@ -1,4 +1,4 @@
-"""What people are told when something is in the way: in each language, on phones, day and night."""
+"""Error messages of the form: in each language, on phones, in light and dark mode."""
 
 import json
 import re
@@ -26,7 +26,7 @@ def survey():
 
 
 def published(**terms):
-    """The survey under other terms."""
+    """Publish the survey under other terms."""
     return lambda live, page, survey: operations.publish_survey(live.store, survey, Terms(**terms))
 
 
@@ -52,7 +52,7 @@ def forged(live, page, survey):
 
 
 def kept(**more):
-    """A report that the browser has of an earlier visit."""
+    """Store a report of an earlier visit in the browser."""
 
     def keep(live, page, survey):
         page.route("**/reports", lambda route: route.abort())
@@ -77,7 +77,7 @@ def invited_only(about):
 
 PAST = datetime(2020, 3, 31, 12, tzinfo=UTC)
 
-#: How each comes about, the end of the address, and what is said in English.
+#: For each failure: its cause, the end of the URL, and the English title and text.
 FAILURES = {
     "deadline": (
         published(closes_at=PAST), "", "This survey is over",
@@ -107,30 +107,30 @@ FAILURES = {
 }  # fmt: skip
 
 
-#: Failures that show, together, all that the others consist of.
+#: Failures that together show all elements of the others.
 LOOKED_AT = ("closed", "unreachable", "waiting", "refused")
 
 
 @pytest.mark.parametrize("failure", FAILURES)
-def test_everyone_can_read_what_is_in_the_way(live, survey, visit, failure):
+def test_each_failure_is_explained_in_every_language(live, survey, visit, failure):
     arrange, end, title, words = FAILURES[failure]
     found = visit(viewport=PHONE, timezone_id="UTC")
     page = found.page
     arrange(live, page, survey)
     said = {}
-    # Each failure in English and another language; every language has all words.
+    # Each failure in English and one other language; other tests compare the translations.
     for language in ("en", LANGUAGES[list(FAILURES).index(failure) % len(LANGUAGES)]):
-        # A page of its own, also where only what follows the number sign is another one.
+        # A fresh load, also where only the fragment differs.
         page.goto("about:blank")
         page.goto(f"{live.url}/s/work?lang={language}{end}")
-        # A survey that was closed by hand is not loaded at all.
+        # A manually closed survey does not load the form.
         shown = page.locator(".notice" if failure == "closed" else "halftruth-form section")
         expect(shown).to_be_visible()
         said[language] = shown.inner_text()
         if language == "en":
             expect(heading(page, title) if title else shown).to_be_visible()
             assert re.search(words, said["en"])
-            # In other languages, only the words are others.
+            # Other languages differ only in their words.
             if failure in LOOKED_AT:
                 anyone_can_use(found, f"failure-{failure.replace(' ', '-')}")
         assert page.locator("input, select:not([name=language])").count() == 0

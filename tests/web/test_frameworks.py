@@ -1,4 +1,4 @@
-"""Components of the manual, in each framework: rendered, hydrated, heard, asking anew."""
+"""Components of the manual in each framework: rendering, hydration, events, updates."""
 
 import re
 import subprocess
@@ -15,7 +15,7 @@ from .conftest import CLIENT, begin, heading, press
 HERE = Path(__file__).parent
 MANUAL = (HERE.parents[1] / "docs" / "embedding.md").read_text(encoding="utf-8")
 
-#: What is to be copied, by the first word or words of its heading.
+#: Code blocks of the manual by the first words of their heading.
 BLOCKS = {
     title.split(",")[0]: block
     for title, block in re.findall(
@@ -36,7 +36,7 @@ def surveys(live):
 
 
 def built(framework, live, node, folder):
-    """Bundle the component of the manual; the value is what a server makes of it."""
+    """Bundle the manual's component, and return its server-side rendering."""
     module("vue")
     component = BLOCKS[framework.split()[0]].replace("https://collector.example", live.url)
     (folder / "component").write_text(component, encoding="utf-8")
@@ -63,12 +63,12 @@ FORM = "document.querySelector('halftruth-form')"
 
 @pytest.mark.usefixtures("surveys")
 @pytest.mark.parametrize("framework", FRAMEWORKS)
-def test_what_the_manual_has_for_a_framework_asks_hears_and_asks_another_survey(
+def test_manual_components_render_emit_events_and_switch_surveys(
     live, node, origin, visit, framework
 ):
     html = built(framework, live, node, origin.folder)
     assert f'<halftruth-form survey="health" collector="{live.url}" max-gamma="19">' in html
-    # First made by the browser alone, then of what a server made.
+    # First rendered by the browser alone, then hydrated.
     for number, inside in enumerate(("", html)):
         script = '<script type="module" src="app.js"></script>'
         found = visit(origin.add(f'<div id="app">{inside}</div>{script}'))
@@ -81,21 +81,21 @@ def test_what_the_manual_has_for_a_framework_asks_hears_and_asks_another_survey(
             expected = [[each, "accepted", "id,status"] for each in SURVEYS[:count]]
             assert page.evaluate("heard") == expected
             assert live.store.reports.counts(name)[1].reports == number + 1
-            # As an attribute and as a property, of one and the same element.
+            # Attribute and property of the same element.
             told = (
                 f"(() => {{ const form = {FORM}; return [form.getAttribute('survey'), form.survey,"
             )
             told += " form.getAttribute('max-gamma'), form.maxGamma, form.collector]; })()"
             assert page.evaluate(told) == [name, name, "19", "19", live.url]
             assert page.evaluate(f"before === {FORM}")
-        # No framework complains.
+        # The frameworks log no warning.
         assert found.said == []
         assert "hush" not in found.traffic()
 
 
 @pytest.mark.usefixtures("surveys")
-def test_what_the_manual_has_for_pages_of_any_server_asks_and_hears(live, origin, visit):
-    """A page of Astro but for its fences: there, too, the script is bundled."""
+def test_the_manual_component_for_server_rendered_pages_works(live, origin, visit):
+    """The example is an Astro page without its fences; Astro bundles the script, too."""
     block = BLOCKS["Astro"].replace("https://collector.example", live.url)
     markup, script = block.removesuffix("</script>\n").split("<script>")
     (origin.folder / "page.js").write_text(script, encoding="utf-8")

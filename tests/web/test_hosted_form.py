@@ -1,4 +1,4 @@
-"""The hosted form in a real browser: what a person sees, and what leaves the device."""
+"""The hosted form in a real browser: what it shows and what it sends."""
 
 from playwright.sync_api import expect
 
@@ -14,12 +14,12 @@ from .conftest import (
 )
 
 
-def test_a_person_answers_by_keyboard_alone(live, visit):
+def test_a_survey_can_be_answered_by_keyboard_alone(live, visit):
     found = visit(f"{live.url}/s/work")
     page = found.page
     expect(heading(page, "Before you begin")).to_be_visible()
     keyboard = page.keyboard
-    # The way home, and on; a practice round and the exact words come later.
+    # The link home and the main button come before practice and the exact wording.
     for _ in range(2):
         keyboard.press("Tab")
     keyboard.press("Enter")
@@ -46,11 +46,11 @@ def test_a_person_answers_by_keyboard_alone(live, visit):
     expect(heading(page, "Thank you")).to_be_focused()
     assert counted(live) == [shown_report(page)]
     assert "hush" not in found.traffic()
-    # No policy is violated, and nothing fails.
+    # No policy violation or error is logged.
     assert found.said == []
 
 
-def test_nothing_that_is_seen_before_sending_depends_on_the_draw(live, visit):
+def test_nothing_is_drawn_or_stored_before_sending(live, visit):
     found = visit()
     found.page.add_init_script(
         "const real = crypto.getRandomValues.bind(crypto);"
@@ -64,7 +64,7 @@ def test_nothing_that_is_seen_before_sending_depends_on_the_draw(live, visit):
         for _ in range(3):
             press(page, "Back")
             press(page, "Continue")
-        # Whoever reloads, goes back or changes an answer has nothing to choose from.
+        # Reloading, going back or changing an answer reveals no draw.
         assert page.evaluate("window.draws") == 0
         assert page.evaluate("localStorage.length") == 0
     send(page)
@@ -73,13 +73,13 @@ def test_nothing_that_is_seen_before_sending_depends_on_the_draw(live, visit):
     assert counted(live) == [shown_report(page)]
 
 
-def test_without_scripts_the_page_says_so_and_can_send_nothing(live, visit):
+def test_without_scripts_the_page_shows_a_notice_and_no_form(live, visit):
     found = visit(f"{live.url}/s/work", java_script_enabled=False)
     expect(found.page.get_by_text("scripts are blocked or could not")).to_be_visible()
     assert found.page.locator("form, input, button").count() == 0
 
 
-def test_everyone_can_use_every_step(live, visit):
+def test_every_step_is_accessible(live, visit):
     found = visit(f"{live.url}/s/work")
     page = found.page
 
@@ -97,7 +97,7 @@ def test_everyone_can_use_every_step(live, visit):
     anyone_can_use(found, "thanks")
 
 
-def test_everyone_can_use_the_other_pages(live, visit):
+def test_the_other_public_pages_are_accessible(live, visit):
     found = visit()
     for path in ("/", "/s/none", "/sign-in"):
         found.page.goto(live.url + path)

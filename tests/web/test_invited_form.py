@@ -1,4 +1,4 @@
-"""Forms of surveys that need an invitation, seal their reports, or must be signed."""
+"""Forms of surveys with invitations, sealed reports or signatures."""
 
 import base64
 import hashlib
@@ -25,21 +25,21 @@ from .conftest import (
 
 @pytest.fixture
 def invited(live, survey):
-    """The collector, whose survey needs an invitation."""
+    """A collector whose survey requires an invitation."""
     operations.publish_survey(live.store, survey, Terms(invitations=True))
     return live
 
 
 @pytest.fixture
 def sealed(live, survey, sealing_key):
-    """The collector, whose survey takes sealed reports only."""
+    """A collector whose survey accepts only sealed reports."""
     operations.publish_survey(live.store, survey, Terms(sealing_key=sealing_key))
     return live
 
 
 @pytest.fixture
 def both(live, survey, sealing_key):
-    """The collector, whose survey takes sealed reports with an invitation."""
+    """A collector whose survey accepts only sealed reports with an invitation."""
     operations.publish_survey(live.store, survey, Terms(invitations=True, sealing_key=sealing_key))
     return live
 
@@ -57,7 +57,7 @@ def is_asked(page):
     expect(heading(page, "Before you begin")).to_be_visible()
 
 
-def test_an_invitation_in_the_address_lets_one_report_in_and_goes_nowhere_else(invited, visit):
+def test_an_invitation_link_admits_one_report_and_is_sent_nowhere_else(invited, visit):
     invitation = invitation_of(invited)
     found = visit(link(invited, invitation))
     page = found.page
@@ -71,7 +71,7 @@ def test_an_invitation_in_the_address_lets_one_report_in_and_goes_nowhere_else(i
     assert invited.store.invitations.count("work").used == 1
     (one,) = json.loads(waited.value.post_data)["reports"]
     assert one["invitation"] == invitation
-    # Nowhere else: not in an address, a header, another body, the history, or what is kept.
+    # In no URL, header, other body, history entry or storage.
     assert found.traffic().count(invitation) == 1
     for place in range(4):
         page.wait_for_function("(place) => history.state?.['halftruth-page'] === place", arg=place)
@@ -80,7 +80,7 @@ def test_an_invitation_in_the_address_lets_one_report_in_and_goes_nowhere_else(i
     assert found.said == []
 
 
-def test_a_link_that_is_opened_in_the_same_place_is_taken_and_outlives_a_reload(invited, visit):
+def test_an_invitation_link_opened_in_the_same_tab_survives_a_reload(invited, visit):
     page = visit(f"{invited.url}/s/work").page
     expect(heading(page, "An invitation is needed")).to_be_visible()
     page.evaluate("(hash) => { location.hash = hash; }", f"invitation={invitation_of(invited)}")
@@ -88,18 +88,18 @@ def test_a_link_that_is_opened_in_the_same_place_is_taken_and_outlives_a_reload(
     assert page.url == f"{invited.url}/s/work"
     page.reload()
     begin(page)
-    # Also in the middle, in another place of the history.
+    # Also in the middle, at another history entry.
     page.reload()
     is_asked(page)
     answer_and_send(page)
     assert len(counted(invited)) == 1
 
 
-def test_a_spent_invitation_is_told_before_anything_is_asked(both, visit):
+def test_a_used_invitation_is_refused_before_the_first_question(both, visit):
     spent = invitation_of(both)
     found = visit(link(both, spent))
     answer_and_send(found.page)
-    # Not even the hash that it was asked about by goes with the report.
+    # The report does not even include the hash used for the check.
     digest = hashlib.sha256(bytes.fromhex(spent)).hexdigest()
     (report,) = posted(found)
     assert spent not in report
@@ -110,7 +110,7 @@ def test_a_spent_invitation_is_told_before_anything_is_asked(both, visit):
     assert spent not in again.traffic()
 
 
-def test_a_sealed_report_holds_nothing_that_can_be_read_on_the_way(sealed, visit):
+def test_a_sealed_report_is_sent_without_readable_values(sealed, visit):
     found = visit(f"{sealed.url}/s/work")
     page = found.page
     answer(page)
@@ -135,7 +135,7 @@ def publish_signed(live, survey, operator, terms):
 
 
 def own_page(found, live, more):
-    """A page of the same origin, made here; the value is its address."""
+    """Serve a page from the collector's origin and return its URL."""
     address = f"{live.url}/own"
     form = f'<halftruth-form survey="work" max-gamma="19" {more}></halftruth-form>'
     html = (
@@ -148,9 +148,7 @@ def own_page(found, live, more):
     return found.page
 
 
-def test_a_form_with_pins_asks_what_one_of_them_signed_and_nothing_else(
-    live, survey, operator, visit
-):
+def test_a_form_with_pinned_keys_accepts_only_surveys_signed_by_one(live, survey, operator, visit):
     other = OperatorKey.create()
     found = visit()
     for signed, pins in (

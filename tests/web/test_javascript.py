@@ -1,4 +1,4 @@
-"""The JavaScript client: its own tests, run by node, and how much a page has to load for it."""
+"""The JavaScript client: its tests under Node.js, and its size."""
 
 import gzip
 import json
@@ -14,15 +14,15 @@ HERE = Path(__file__).parent
 CLIENT = HERE.parents[1] / "client"
 SCRIPTS = CLIENT / "halftruth_client" / "js"
 
-#: What the client may weigh at once, bundled, minified and compressed: 19.5 KB.
+#: Maximum size of the initial load, bundled, minified and compressed: 19.5 KB.
 BUDGET = 19_500
 
-#: And, each on top of it, what is loaded only for surveys that are signed for pins, or sealed.
+#: Maximum additional size of modules that only signed or sealed surveys load.
 LAZY_BUDGETS = {"signing.js": 1_000, "sealing.js": 2_000}
 
 
 def bundled(*later):
-    """The client as a page would load it, without the modules that are fetched later."""
+    """Bundle the client as a page would load it, without lazily loaded modules."""
     options = ["--bundle", "--minify", "--format=esm", "--target=es2022", "--log-level=warning"]
     without = [f"--external:./{name}" for name in later]
     ran = subprocess.run(
@@ -36,17 +36,17 @@ def bundled(*later):
 
 
 def size(content):
-    """Bytes, compressed as a server sends them."""
+    """Return the size in bytes after compression as by a server."""
     return len(gzip.compress(content, compresslevel=9, mtime=0))
 
 
 def readable(output):
-    """What went wrong, without the list of all that did not."""
+    """Return the failures of a test run's output."""
     return output.partition("failing tests:")[2].strip() or output
 
 
 @pytest.mark.parametrize("path", sorted(HERE.glob("*.test.mjs")), ids=lambda path: path.name)
-def test_its_own_tests_pass(node, path):
+def test_javascript_tests_pass(node, path):
     ran = subprocess.run(
         [node, "--test", "--test-reporter=spec", path],
         capture_output=True,
@@ -56,20 +56,20 @@ def test_its_own_tests_pass(node, path):
     )
     if ran.returncode != 0:
         pytest.fail(f"{path.name}:\n{readable(ran.stdout)}\n{ran.stderr}", pytrace=False)
-    # A file that holds no test passes as one test.
+    # Node.js counts a file without tests as one passed test.
     counted = re.search(r"^ℹ pass (\d+)$", ran.stdout, re.MULTILINE)
     assert counted is not None, ran.stdout
     assert int(counted[1]) > 1
 
 
-def test_there_are_tests_to_run():
+def test_javascript_test_files_are_found():
     assert len(list(HERE.glob("*.test.mjs"))) >= 7
 
 
-def test_the_client_is_small_and_what_few_surveys_need_is_loaded_only_for_them():
+def test_the_client_is_small_and_loads_optional_modules_lazily():
     whole, at_once = bundled(), bundled(*LAZY_BUDGETS)
     print(f"the client, bundled, minified and compressed: {size(at_once)} bytes of {BUDGET}")
-    # Far less would mean that something was left out.
+    # A much smaller bundle would lack something.
     assert BUDGET / 4 < size(at_once) < BUDGET
     assert size(at_once) < size(whole)
     for name, budget in LAZY_BUDGETS.items():
@@ -79,15 +79,15 @@ def test_the_client_is_small_and_what_few_surveys_need_is_loaded_only_for_them()
         assert budget / 4 < added < budget
 
 
-def test_the_bundle_works(node, tmp_path):
+def test_the_bundle_runs(node, tmp_path):
     path = tmp_path / "index.mjs"
     path.write_bytes(bundled())
     ran = subprocess.run([node, path], capture_output=True, encoding="utf-8", timeout=60)
     assert ran.returncode == 0, ran.stderr
 
 
-def test_every_entry_of_the_package_can_be_imported_where_there_is_no_window(node):
-    """As servers do that render pages; what is bundled is looked at once it is made."""
+def test_every_package_entry_can_be_imported_without_a_window(node):
+    """Servers that render pages import them; bundles are tested after building."""
     package = json.loads((CLIENT / "package.json").read_text(encoding="utf-8"))
     names = [
         name for name in package["exports"] if name not in ("./bundle", "./custom-elements.json")
@@ -112,7 +112,7 @@ def test_every_entry_of_the_package_can_be_imported_where_there_is_no_window(nod
     assert "attach" in ran.stdout.splitlines()[2]
 
 
-def test_the_client_needs_nothing_else():
+def test_the_client_has_no_dependencies():
     package = json.loads((CLIENT / "package.json").read_text(encoding="utf-8"))
     assert "dependencies" not in package
     for path in SCRIPTS.rglob("*.js"):

@@ -1,4 +1,4 @@
-"""The form in every language that it has, and around texts of one that it has not."""
+"""The form in each of its languages, and with a survey in a language that it lacks."""
 
 import pytest
 from halftruth_collector import operations
@@ -105,7 +105,7 @@ def speak(page, language):
     expect(page.locator("html")).to_have_attribute("lang", language)
 
 
-def test_everyone_can_use_every_step_in_every_language(live, visit, survey):
+def test_every_step_is_accessible_in_every_language(live, visit, survey):
     operations.publish_survey(live.store, survey, Terms(shared_devices=True))
     found = visit(f"{live.url}/s/work", locale="de-AT", viewport=PHONE)
     page = found.page
@@ -114,7 +114,7 @@ def test_everyone_can_use_every_step_in_every_language(live, visit, survey):
         page.locator("button.main").click()
 
     def check(step, do=None):
-        """Look at a step in every language, German at the end; nothing moves the focus."""
+        """Check a step in each language, ending with German; switching must not move the focus."""
         for place, language in enumerate((*LANGUAGES, "de")):
             speak(page, language)
             if step in HEADINGS:
@@ -125,14 +125,14 @@ def test_everyone_can_use_every_step_in_every_language(live, visit, survey):
                 do()
             if place == 4:
                 break
-            # In other languages only the words are others, and other tests show the other steps.
+            # Other languages differ only in words, and other tests cover the other steps.
             if language == "en" and step in ("consent", "before", "another"):
                 anyone_can_use(found, f"language-{step}")
             assert page.evaluate("document.documentElement.scrollWidth") <= 360, (step, language)
             shadow = page.locator("halftruth-form > *, halftruth-form div[lang]").last
             assert shadow.get_attribute("lang") == language
 
-    # The language of the browser, as far as the survey is in it.
+    # The browser's language, if the survey has it.
     expect(heading(page, "Bevor Sie beginnen")).to_be_visible()
     expect(page.locator("h1")).to_have_text("Gesund arbeiten")
     page.get_by_text("Dasselbe genau gesagt").click()
@@ -151,7 +151,7 @@ def test_everyone_can_use_every_step_in_every_language(live, visit, survey):
     speak(page, "de")
     press_main()
 
-    # What was entered stays, as does what it means.
+    # Switching the language keeps entered values and their meaning.
     page.get_by_label("ja, schon").check()
     page.get_by_label("Nie", exact=True).check()
     page.get_by_label("Stunden Schlaf?").fill("7.5")
@@ -183,25 +183,25 @@ def test_everyone_can_use_every_step_in_every_language(live, visit, survey):
     check("before")
     page.get_by_role("button", name="Als andere Person antworten").click()
     check("another")
-    # Categories are sent, whatever they are called.
+    # Categories are sent, independent of their translations.
     [post] = posted(found)
     assert "values" in post
     assert found.said == []
 
 
-def test_only_the_words_that_are_read_are_loaded(live, visit):
+def test_only_the_displayed_language_is_loaded(live, visit):
     found = visit(f"{live.url}/s/work?lang=fr", locale="de-DE")
     expect(heading(found.page, "Avant de commencer")).to_be_visible()
     loaded = [line.split()[1] for line in found.requests if "/words/" in line]
     assert loaded == [f"{live.url}/js/form/words/fr.js"]
-    # The link, also after the person chose otherwise.
+    # The language in the link is updated by the user's choice.
     speak(found.page, "es")
     assert found.page.url.endswith("?lang=es")
     found.page.reload()
     expect(heading(found.page, "Antes de empezar")).to_be_visible()
 
 
-def test_an_element_says_its_language_before_the_link_and_the_browser(live, origin, visit):
+def test_the_lang_attribute_overrides_the_link_and_the_browser(live, origin, visit):
     address = origin.add(element(live, more='max-gamma="19" lang="es"'), script(live))
     page = visit(f"{address}?lang=de", locale="fr-FR").page
     expect(heading(page, "Antes de empezar")).to_be_visible()
@@ -209,7 +209,7 @@ def test_an_element_says_its_language_before_the_link_and_the_browser(live, orig
     expect(heading(page, "Bevor Sie beginnen")).to_be_visible()
 
 
-def test_a_form_keeps_its_language_where_the_words_of_another_do_not_load(live, visit):
+def test_a_form_keeps_its_language_if_another_fails_to_load(live, visit):
     page = visit(f"{live.url}/s/work?lang=en").page
     expect(heading(page, "Before you begin")).to_be_visible()
     page.route("**/words/**", lambda route: route.abort())
@@ -242,7 +242,7 @@ ARABIC = Schema(
 )
 
 
-def test_right_to_left_texts_are_laid_out_their_way_around_words_of_english(live, visit):
+def test_right_to_left_texts_are_laid_out_correctly_among_english_words(live, visit):
     mechanism = RandomizedResponse.for_amplification(ARABIC, 19)
     asked = Survey("arabic", "الصحة في العمل", ARABIC, mechanism, languages=["ar"])
     operations.publish_survey(live.store, asked)
@@ -256,7 +256,7 @@ def test_right_to_left_texts_are_laid_out_their_way_around_words_of_english(live
     page.get_by_role("button", name="Begin").click()
     legend = page.get_by_text("هل تدخن؟")
     assert legend.get_attribute("lang") == "ar"
-    # From the right, and words of English in their own direction.
+    # Right to left, with English words in their own direction.
     box, mark = page.locator(".option").first, page.get_by_role("radio").first
     right = box.bounding_box()["x"] + box.bounding_box()["width"]
     assert right - mark.bounding_box()["x"] < 50

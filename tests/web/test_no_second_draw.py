@@ -1,4 +1,4 @@
-"""Whoever leaves and comes back, has no storage or loses the connection draws once all the same."""
+"""Reloads, missing storage or lost connections never lead to a second draw."""
 
 import json
 
@@ -25,7 +25,7 @@ from .conftest import (
 
 ANSWERED = "Answered in this browser already"
 
-#: What is in the browser's own copies of a page at the moment in which they are shown again.
+#: Records the content of a page when it is restored from the back-forward cache.
 NOTE_COPIES = """
 window.copies = [];
 addEventListener("pageshow", ({ persisted }) => {
@@ -33,7 +33,7 @@ addEventListener("pageshow", ({ persisted }) => {
 });
 """
 
-#: Storage that is there and takes nothing more: nothing as long as a report, or no report.
+#: Storage that is readable but full.
 FULL = """
 const real = Storage.prototype.setItem;
 Storage.prototype.setItem = function (key, text) {
@@ -42,7 +42,7 @@ Storage.prototype.setItem = function (key, text) {
 };
 """
 
-#: Storage of every kind of which each use fails.
+#: Storage of every kind, each use of which fails.
 BROKEN = """
 for (const kind of [Storage, IDBFactory, CacheStorage]) {
   for (const name of Object.getOwnPropertyNames(kind.prototype)) {
@@ -56,19 +56,19 @@ for (const kind of [Storage, IDBFactory, CacheStorage]) {
 
 
 def shows_nothing_of_anybody(page):
-    """Neither an answer nor a report is in the page."""
+    """Assert that the page contains no answer and no report."""
     assert page.locator(".card, input:checked").count() == 0
     assert "hush" not in page.locator("halftruth-form").evaluate("(form) => form.root.innerHTML")
 
 
 def bodies(found):
-    """What was sent, each once."""
+    """Return the distinct bodies that were sent."""
     return {line[line.index('{"digest"') :] for line in posted(found)}
 
 
 @pytest.fixture
 def copying(chromium):
-    """A page of a browser that keeps copies of pages that were left, as people's browsers do."""
+    """A page of a browser with the back-forward cache enabled."""
     kind, options = chromium
     opened = kind.launch(**options, ignore_default_args=["--disable-back-forward-cache"])
     context = opened.new_context()
@@ -81,7 +81,7 @@ def copying(chromium):
 
 @pytest.fixture
 def without_site_data(chromium, tmp_path):
-    """A page of a browser whose owner forbade all sites to keep anything."""
+    """A page of a browser that blocks all site data."""
     kind, options = chromium
     settings = tmp_path / "profile" / "Default" / "Preferences"
     settings.parent.mkdir(parents=True)
@@ -95,7 +95,7 @@ def without_site_data(chromium, tmp_path):
 
 
 def lose_answers(page):
-    """Let reports through to the collector, and none of its answers back."""
+    """Let reports reach the collector, but drop its answers."""
 
     def lose(route):
         route.fetch()
@@ -116,12 +116,12 @@ def draws_once_without_storage(found, live):
     expect(page.get_by_text("please leave the page open")).to_be_visible()
     press(page, "Send the same report again")
     let_time_pass(page, heading(page, "Kept for later"))
-    # Whoever does otherwise still finds the same report.
+    # After a reload the same report is found.
     page.reload()
     let_time_pass(page, heading(page, "Kept for later"))
     page.unroute("**/reports")
     let_time_pass(page, heading(page, "Thank you"))
-    # In the place that the Back key left the form at, too.
+    # The history entry that the Back key left has the report, too.
     assert "halftruth:work" in page.evaluate("Object.keys(history.state.halftruth)")
     page.goto(f"{live.url}/")
     page.go_back()
@@ -132,7 +132,7 @@ def draws_once_without_storage(found, live):
     assert "hush" not in "\n".join(found.requests + found.said)
 
 
-#: What is said before the first question, in each language.
+#: Notice before the first question, in each language.
 FORGETFUL = {
     "en": "This browser keeps nothing for this page. If you open the page's address again, you are"
     " asked again, and a second report would tell more of you. Please answer only once.",
@@ -142,7 +142,7 @@ FORGETFUL = {
 }
 
 
-def test_where_a_second_visit_would_draw_again_this_is_said_before_anything_is_asked(live, visit):
+def test_without_storage_a_notice_precedes_the_first_question(live, visit):
     page = visit().page
     page.add_init_script(BROKEN)
     page.goto(f"{live.url}/s/work")
@@ -152,20 +152,20 @@ def test_where_a_second_visit_would_draw_again_this_is_said_before_anything_is_a
         expect(page.get_by_text(said)).to_be_visible()
 
 
-def test_where_sites_may_keep_nothing_one_report_is_drawn_and_sent(live, without_site_data):
+def test_one_report_is_drawn_and_sent_if_site_data_are_blocked(live, without_site_data):
     without_site_data.page.goto(live.url)
     with pytest.raises(Error, match="SecurityError"):
         without_site_data.page.evaluate("localStorage.length")
     draws_once_without_storage(without_site_data, live)
 
 
-def test_where_storage_is_full_one_report_is_drawn_and_sent(live, visit):
+def test_one_report_is_drawn_and_sent_if_storage_is_full(live, visit):
     found = visit()
     found.page.add_init_script(FULL.replace("WHEN", "text.length > 20"))
     draws_once_without_storage(found, live)
 
 
-def test_a_full_storage_still_knows_who_answered(live, visit):
+def test_a_full_storage_still_records_that_the_survey_was_answered(live, visit):
     found = visit(f"{live.url}/s/work")
     page = found.page
     answer_and_send(page)
@@ -176,7 +176,7 @@ def test_a_full_storage_still_knows_who_answered(live, visit):
     assert counted(live) == [report]
 
 
-def test_where_there_is_no_room_for_a_report_nothing_is_sent_and_the_page_says_so(live, visit):
+def test_nothing_is_sent_if_the_report_cannot_be_stored(live, visit):
     found = visit()
     page = found.page
     page.add_init_script(FULL.replace("WHEN", "key === 'halftruth:work'"))
@@ -189,7 +189,7 @@ def test_where_there_is_no_room_for_a_report_nothing_is_sent_and_the_page_says_s
     assert counted(live) == []
 
 
-def test_an_answer_that_is_lost_on_its_way_back_is_asked_for_with_the_same_report(live, visit):
+def test_a_lost_response_is_retried_with_the_same_report(live, visit):
     found = visit(f"{live.url}/s/work")
     page = found.page
     answer(page)
@@ -208,7 +208,7 @@ def test_an_answer_that_is_lost_on_its_way_back_is_asked_for_with_the_same_repor
     assert "hush" not in found.traffic()
 
 
-def test_a_page_that_a_browser_brings_back_shows_and_draws_nothing_again(live, origin, copying):
+def test_a_page_restored_from_the_cache_shows_and_draws_nothing(live, origin, copying):
     page = copying.page
     page.add_init_script(NOTE_COPIES)
     page.goto(origin.add(element(live), script(live)))
@@ -216,7 +216,7 @@ def test_a_page_that_a_browser_brings_back_shows_and_draws_nothing_again(live, o
 
     def leave_and_come_back(seen):
         page.goto(f"{live.url}/")
-        # Of a copy nothing is loaded that could be waited for.
+        # A page restored from the cache fires no load event to wait for.
         page.go_back(wait_until="commit")
         expect(heading(page, seen)).to_be_visible()
         copies.append(page.evaluate("copies.at(-1)"))

@@ -1,4 +1,4 @@
-"""What an operator does in a real browser, with scripts and without."""
+"""The operator's pages in a real browser, with and without scripts."""
 
 import csv
 from uuid import UUID
@@ -17,7 +17,7 @@ PAGES = ("", "surveys/work", "tokens")
 
 @pytest.fixture
 def filled(live, survey):
-    """A collector with three reports, an unused invitation, a token with a name, and a key."""
+    """A collector with three reports, an unused invitation, a named token, and a key."""
     reports = [Report(id=UUID(int=n), values=[0, n, 0]) for n in range(3)]
     live.store.reports.add("work", survey.digest, reports)
     operations.create_invitations(live.store, "work", 1)
@@ -31,7 +31,7 @@ def filled(live, survey):
 
 @pytest.fixture
 def operator(filled, visit):
-    """An operator who signed in, without scripts: only the design page has any."""
+    """A signed-in operator without scripts: only the design page has any."""
     return sign_in(visit(f"{filled.url}/operate/", java_script_enabled=False), filled)
 
 
@@ -55,7 +55,7 @@ def test_every_page_is_accessible_and_fits_a_phone(filled, visit):
     anyone_can_use(found, "operate-cards")
 
 
-def test_links_of_a_table_let_people_in(operator, filled, visit, tmp_path):
+def test_invitation_links_from_the_csv_file_admit_reports(operator, filled, visit, tmp_path):
     page = open_page(operator, filled, "surveys/work")
     page.get_by_label("Each report needs an invitation").check()
     page.get_by_label("Drop the signature").check()
@@ -72,7 +72,7 @@ def test_links_of_a_table_let_people_in(operator, filled, visit, tmp_path):
     assert all(row["link"].endswith(f"/s/work#invitation={row['invitation']}") for row in rows)
     answer_and_send(visit(rows[0]["link"]).page)
     assert len(counted(filled)) == 4
-    # No address that was asked for has one.
+    # No requested URL contains an invitation.
     assert not any(rows[1]["invitation"] in line for line in operator.requests)
     page.reload()
     expect(page.get_by_text("3 issued, 1 used, 0 withdrawn, 2 unused")).to_be_visible()

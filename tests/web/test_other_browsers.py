@@ -1,4 +1,4 @@
-"""From opening to receipt, and a form that is set up wrongly, in Firefox and in WebKit."""
+"""Answering a survey, and a misconfigured form, in Firefox and in WebKit."""
 
 import pytest
 from halftruth_collector import operations
@@ -19,7 +19,7 @@ def driven(request, tmp_path_factory):
         yield driven
 
 
-#: What a person does; controls come and go inside the form.
+#: The actions of a respondent; waits for controls to appear.
 JOURNEY = """
   const root = document.querySelector("halftruth-form").shadowRoot;
   const until = async (selector, text) => {
@@ -44,9 +44,7 @@ JOURNEY = """
 """
 
 
-def test_a_signed_and_sealed_survey_is_answered_from_opening_to_receipt(
-    driven, live, origin, sealing_key
-):
+def test_a_signed_and_sealed_survey_can_be_answered(driven, live, origin, sealing_key):
     schema = Schema([Attribute("smoker", ["No", "Yes"], label="Do you smoke?")])
     survey = Survey("own", "Own", schema, GammaDiagonal(7))
     terms, operator = Terms(sealing_key=sealing_key), OperatorKey.create()
@@ -56,7 +54,7 @@ def test_a_signed_and_sealed_survey_is_answered_from_opening_to_receipt(
     heard, sent, colour = driven.run(JOURNEY)
     assert heard == ["accepted"]
     assert counted(live, "own") == [[sent]]
-    # The style sheet was understood, with `light-dark()` in it.
+    # The browser supports the style sheet's `light-dark()`.
     assert colour not in ("rgba(0, 0, 0, 0)", "transparent")
 
 
@@ -68,8 +66,8 @@ SEALED = """
 """
 
 
-def test_a_report_is_sealed_whatever_key_pair_is_drawn(driven, live, origin, sealing_key):
-    """WebKit on Linux fails for about 5 in 1 000 key pairs: one attempt each ends well in 5 %."""
+def test_sealing_succeeds_for_every_key_pair(driven, live, origin, sealing_key):
+    """WebKit on Linux fails for about 5 in 1 000 key pairs: without retries, 5 % of runs pass."""
     driven.go(origin.add("<p>A page.</p>", ""))
     assert driven.run(SEALED, live.url, sealing_key) == "sealed"
 
@@ -91,7 +89,7 @@ ATTACHED = """
 """
 
 
-def test_a_form_that_is_attached_wrongly_sends_no_answer(driven, live, origin):
+def test_a_misconfigured_form_sends_no_answer(driven, live, origin):
     field = '<input name="smoker" value="yes-hush"><button>Send</button>'
     address = origin.add(f'<form method="post" action="/page.html">{field}</form>')
     driven.go(address)

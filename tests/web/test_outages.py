@@ -1,4 +1,4 @@
-"""What a person is told while a collector is away, and what is on its way and kept then."""
+"""The form while a collector is unreachable: messages, requests and stored data."""
 
 import json
 
@@ -18,7 +18,7 @@ from .conftest import (
     shown_report,
 )
 
-#: All that a browser can keep of an origin, by what it is kept in.
+#: All kinds of storage that a browser has for an origin.
 KEPT = """
 async () => ({
   local: { ...localStorage },
@@ -37,14 +37,13 @@ def codes(report):
     return list(SCHEMA.encode(dict(zip(SCHEMA.names, report, strict=True))))
 
 
-def test_exactly_the_report_that_is_shown_was_sent_and_kept_and_nothing_else(live, visit):
+def test_only_the_displayed_report_is_sent_and_stored(live, visit):
     found = visit(f"{live.url}/s/work")
     page = found.page
     kept = page.evaluate(KEPT)
     assert not any(kept[place] for place in ("local", "session", "cookies"))
     answer(page)
-    # Neither answers nor a draw are kept before they are sent.
-    # The Back key leads through the pages by their numbers.
+    # Neither answers nor a draw are stored before sending, only the page number for the Back key.
     assert page.evaluate(KEPT) == kept | {"history": {"halftruth-page": 3}}
     assert posted(found) == []
     with page.expect_request("**/reports") as waited:
@@ -65,7 +64,7 @@ def test_exactly_the_report_that_is_shown_was_sent_and_kept_and_nothing_else(liv
     assert local == {"halftruth:work": kept_report, "halftruth-ledger:": [entry]}
     kept.pop("local")
     assert after == kept | {"history": {"halftruth-page": 0}}
-    # The answers that stayed are shown beside it, and gone with the page.
+    # The answers are shown beside the report until the page is left.
     stayed = page.locator(".card:not(.sent) dd").all_text_contents()
     assert stayed == ["yes-hush", "weekly-hush", REGIONS[2]]
     page.reload()
@@ -74,32 +73,32 @@ def test_exactly_the_report_that_is_shown_was_sent_and_kept_and_nothing_else(liv
     assert len(posted(found)) == 1
 
 
-def test_two_tabs_of_one_person_make_one_report(live, visit):
+def test_two_tabs_send_one_report(live, visit):
     first = visit(f"{live.url}/s/work").page
     second = first.context.new_page()
     second.goto(f"{live.url}/s/work")
     answer(second, smoker="yes-hush")
-    # A tab in the background draws slowly, and clicks wait for that.
+    # Background tabs render slowly, which delays clicks.
     first.bring_to_front()
     answer(first, smoker="no-hush")
     send(first)
     expect(heading(first, "Thank you")).to_be_visible()
     second.bring_to_front()
     send(second)
-    # It is the report of other answers, and none of this tab's.
+    # The report belongs to the other tab's answers, so this one shows none.
     expect(heading(second, "Answered in this browser already")).to_be_visible()
     assert second.locator(".card").count() == 0
     assert counted(live) == [shown_report(first)]
 
 
-def test_where_the_script_does_not_load_the_page_says_so(live, visit):
+def test_the_page_shows_a_notice_if_the_script_fails_to_load(live, visit):
     page = visit().page
     page.route("**/js/**", lambda route: route.abort())
     page.goto(f"{live.url}/s/work")
     expect(page.locator("halftruth-form")).to_contain_text("script")
 
 
-def test_questions_whose_names_hold_those_of_others_keep_their_labels(live, store, visit):
+def test_names_that_extend_other_names_keep_their_labels(live, store, visit):
     many = [str(number) for number in range(9)]
     schema = Schema(
         [

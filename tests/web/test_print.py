@@ -1,4 +1,4 @@
-"""The report and the audit on paper."""
+"""Printing the report and the audit."""
 
 import re
 
@@ -20,14 +20,14 @@ SCHEMA = Schema(
 )
 SURVEY = Survey("long", "Twelve", SCHEMA, RandomizedResponse(dict.fromkeys(SCHEMA.names, "0.8")))
 
-#: Pixels between the margins of A4.
+#: Size of A4 between the margins, in pixels.
 WIDTH, HEIGHT = 680, 998
 
 
 def report():
     rng = np.random.default_rng(1)
     records = np.stack([(size * rng.random(2_000) ** 2).astype(int) for size in SCHEMA.shape], 1)
-    # Two questions go together, so that there is a table.
+    # Associate two questions so that the report has a table.
     records[:, 5] = records[:, 0]
     return as_file(survey_report(source_of(SURVEY, SURVEY.perturbation.reports(records))))
 
@@ -43,7 +43,7 @@ def styles(page, selector, name):
     [(report, range(3, 6)), (lambda: as_html(statement(audit(SURVEY, 5_000))), range(2, 3))],
     ids=["report", "audit"],
 )
-def test_a_page_is_printed_black_on_white_and_no_table_is_cut_or_broken(visit, make, sheets):
+def test_pages_print_black_on_white_without_clipped_or_broken_tables(visit, make, sheets):
     page = visit(viewport={"width": WIDTH, "height": HEIGHT}).page
     page.set_content(make().decode())
     page.emulate_media(media="print", color_scheme="dark")

@@ -1,4 +1,4 @@
-"""The form with every kind of question: what a person sees and can do, and what is reported."""
+"""The form with every kind of question: display, input, and reports."""
 
 import pytest
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
@@ -66,7 +66,7 @@ SCHEMA = Schema(
     ]
 )
 
-#: Categories that no survey names, as a form says them.
+#: Displayed names of the categories that no survey names.
 PLAINLY = {
     "no answer": "No answer",
     "not asked": "Not asked",
@@ -84,7 +84,7 @@ def survey():
     )
 
 
-def test_a_person_answers_every_kind_of_question_by_keyboard(live, visit):
+def test_every_kind_of_question_can_be_answered_by_keyboard(live, visit):
     found = visit(f"{live.url}/s/kinds", viewport=PHONE)
     page, keyboard = found.page, found.page.keyboard
     begin(page)
@@ -98,13 +98,13 @@ def test_a_person_answers_every_kind_of_question_by_keyboard(live, visit):
         ]
     )
 
-    # What is left to be done is said at each question, and the first has the focus.
+    # Each incomplete question has a message, and the first gets the focus.
     press(page, "Continue")
     expect(page.get_by_text("Please choose an answer.")).to_have_count(2)
     expect(page.get_by_label("no-hush")).to_be_focused()
     anyone_can_use(found, "questions-left")
 
-    # A question comes with the answer that it is asked after, just behind it.
+    # A conditional question appears right after the question that it depends on.
     keyboard.press("ArrowDown")
     expect(page.get_by_label("yes-hush")).to_be_focused()
     expect(page.get_by_text("Please choose an answer.")).to_have_count(1)
@@ -120,20 +120,20 @@ def test_a_person_answers_every_kind_of_question_by_keyboard(live, visit):
     assert number.get_attribute("aria-invalid") == "true"
     anyone_can_use(found, "questions-number")
 
-    # An answer that is none takes the place of the number, and the reverse.
+    # A special answer clears the number, and a number clears the special answer.
     page.get_by_label("unsure-hush").check()
     expect(number).to_have_value("")
     number.fill("4711")
     expect(page.get_by_label("unsure-hush")).not_to_be_checked()
 
-    # It goes with that answer, too, and comes back empty.
+    # It disappears with that answer, too, and reappears empty.
     page.get_by_label("rather-hush").check()
     expect(number).to_have_count(0)
     page.get_by_label("yes-hush").check()
     expect(number).to_have_value("")
     number.fill("4711")
 
-    # A scale is one row, named by what its ends mean; an optional answer can be taken back.
+    # A scale is one row with labelled ends; an optional answer can be cleared.
     scale = page.get_by_role("radio", name="1: not at all")
     row = [page.get_by_label(str(point), exact=True).bounding_box()["y"] for point in (2, 4, 6)]
     assert row == [scale.bounding_box()["y"]] * 3
@@ -145,14 +145,14 @@ def test_a_person_answers_every_kind_of_question_by_keyboard(live, visit):
     expect(page.locator("input[name=content]:checked")).to_have_count(0)
     expect(scale).to_be_focused()
 
-    # So may a page come and go.
+    # Pages can appear and disappear, too.
     page.get_by_label("never").check()
     expect(heading(page, "Habits (1 of 3)")).to_be_visible()
     page.get_by_label("weekly").check()
     expect(heading(page, "Habits (1 of 2)")).to_be_visible()
     press(page, "Continue")
 
-    # Several answers, or that there is none; the order of options stays.
+    # Multiple responses exclude "none"; the order of options stays.
     expect(heading(page, "Health (2 of 2)")).to_be_focused()
     boxes = page.get_by_role("group", name="Which of these").locator(".option")
     order = boxes.all_text_contents()
@@ -189,7 +189,7 @@ def test_a_person_answers_every_kind_of_question_by_keyboard(live, visit):
     words = [a.answers_in()[code] for a, code in zip(attributes, report, strict=True)]
     assert shown_report(page) == [PLAINLY.get(word, word) for word in words]
 
-    # No answer leaves the device, and nothing fails.
+    # No answer leaves the device, and no error is logged.
     for secret in ("hush", "4711", "9911", "7.5"):
         assert secret not in found.traffic()
     assert found.said == []

@@ -1,4 +1,4 @@
-"""Going on after thanks: to where the survey says, with nothing of the answers or the report."""
+"""Redirection after the receipt, without any information on answers or the report."""
 
 import pytest
 from halftruth_shared import GammaDiagonal, Survey
@@ -19,7 +19,7 @@ from .conftest import (
 ELSEWHERE = "https://elsewhere.example/thanks?of=work#top"
 GOES = "This page goes there in 20 seconds."
 
-#: All that a page can learn of the one before it, and what it has by itself.
+#: Everything that a page can learn about the previous one, and its own storage.
 LEARNED = """
 () => [document.referrer, window.name, window.opener, history.state, document.cookie,
   localStorage.length, sessionStorage.length]
@@ -34,7 +34,7 @@ def survey():
 
 @pytest.fixture
 def found(visit):
-    """A page with a clock of its own, in a world where the other site is there."""
+    """A page with a controlled clock, and a mocked external site."""
     made = visit()
     made.page.clock.install()
     page = '<!doctype html><html lang="en"><title>Thanks</title><h1>Elsewhere</h1>'
@@ -45,7 +45,7 @@ def found(visit):
     return made
 
 
-def test_a_person_is_taken_on_with_nothing_of_the_answers_or_the_report(live, found):
+def test_the_redirect_carries_nothing_about_answers_or_the_report(live, found):
     page = found.page
     page.goto(f"{live.url}/s/work")
     answer_and_send(page)
@@ -61,7 +61,7 @@ def test_a_person_is_taken_on_with_nothing_of_the_answers_or_the_report(live, fo
     assert page.evaluate(LEARNED) == ["", "", None, None, "", 0, 0]
     page.go_back()
     expect(heading(page, "Answered in this browser already")).to_be_visible()
-    # Whoever comes back may be somebody else, and is neither shown nor taken anything.
+    # A returning visitor may be another person: nothing is shown and no redirect happens.
     assert page.locator(".card, .onward").count() == 0
     page.clock.run_for(60_000)
     expect(heading(page, "Answered in this browser already")).to_be_visible()
@@ -70,7 +70,7 @@ def test_a_person_is_taken_on_with_nothing_of_the_answers_or_the_report(live, fo
     assert "hush" not in found.traffic()
 
 
-def test_whoever_wants_to_stay_stays_and_goes_on_by_keyboard(live, found):
+def test_the_redirect_can_be_stopped_and_followed_by_keyboard(live, found):
     page = found.page
     page.goto(f"{live.url}/s/work")
     answer_and_send(page)
@@ -86,7 +86,7 @@ def test_whoever_wants_to_stay_stays_and_goes_on_by_keyboard(live, found):
     assert page.url == ELSEWHERE
 
 
-def test_nobody_is_taken_on_before_the_report_was_counted(live, found):
+def test_no_redirect_happens_before_the_report_is_counted(live, found):
     page = found.page
     keep_for_later(page, f"{live.url}/s/work")
     page.clock.run_for(60_000)

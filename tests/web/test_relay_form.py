@@ -1,4 +1,4 @@
-"""The form through two servers with TLS: a collector that asks, and a relay that passes on."""
+"""The form with two TLS servers: a collector with the survey, and a relay."""
 
 import ssl
 
@@ -15,7 +15,7 @@ from .conftest import fits_a_phone, heading, let_time_pass, posted
 SCREEN = {"width": 390, "height": 844}
 LANGUAGES = ("en", "de", "fr", "es")
 
-#: For γ = 19: of 100 people at most 20 if they do not work together, and else 95 of 190.
+#: For γ = 19: of 100 people at most 20 if both do not collude, and else 95 of 190.
 BATCH, APART, TOGETHER = 1_000, 20, 50
 
 
@@ -53,7 +53,7 @@ def tls(tmp_path):
 
 @pytest.fixture
 def two_servers(database, sqlite_template, tmp_path, tls):
-    """Both parties, and the address of the collector."""
+    """A collector and a relay, and the collector's URL."""
     port = free_port()
     made = with_relay(SURVEY, tmp_path, url=f"https://127.0.0.1:{port}", batch=BATCH)
     (tmp_path / "relay").mkdir()
@@ -66,10 +66,10 @@ def two_servers(database, sqlite_template, tmp_path, tls):
         yield both, collector
 
 
-def test_a_report_goes_to_the_relay_alone_and_is_counted_with_all_others(two_servers, visit):
+def test_reports_are_sent_only_to_the_relay_and_counted_as_a_batch(two_servers, visit):
     both, collector = two_servers
     both.fill(BATCH - len(LANGUAGES))
-    # What every surface says, by the one function.
+    # All interfaces use this sentence.
     [said] = Protection.of(both.survey).relayed.sentences()
     assert f"at most {APART}. If they work together: at most {TOGETHER}." in said
     for language in LANGUAGES:
@@ -101,7 +101,7 @@ def test_a_report_goes_to_the_relay_alone_and_is_counted_with_all_others(two_ser
         assert str(APART) in learnt
         assert str(TOGETHER) in learnt
         fits_a_phone(found, f"relay-receipt-{language}")
-        # Neither id of it was in a request to the collector.
+        # Neither of its ids was sent to the collector.
         kept = page.evaluate("JSON.parse(localStorage.getItem('halftruth:work'))")
         asked = [line for line in found.requests if line.split()[1].startswith(collector)]
         assert not [line for line in asked if kept["id"] in line or kept["relayId"] in line]
@@ -111,7 +111,7 @@ def test_a_report_goes_to_the_relay_alone_and_is_counted_with_all_others(two_ser
     assert (both.held(), both.counted()) == (0, BATCH)
 
 
-def test_a_report_waits_in_the_browser_while_the_relay_is_away(two_servers, visit):
+def test_a_report_waits_in_the_browser_while_the_relay_is_unreachable(two_servers, visit):
     both, collector = two_servers
     found = visit(ignore_https_errors=True)
     page = found.page

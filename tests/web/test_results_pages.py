@@ -1,4 +1,4 @@
-"""What an analyst sees in a real browser."""
+"""The analyst's pages in a real browser."""
 
 import io
 from uuid import UUID
@@ -15,13 +15,13 @@ from playwright.sync_api import expect
 
 from .conftest import PHONE, SCHEMA, anyone_can_use, sign_in
 
-#: The numbers that cells say.
+#: The numeric values of cells.
 VALUES = "cells => cells.flatMap(({ dataset }) => 'value' in dataset ? Number(dataset.value) : [])"
 
 
 @pytest.fixture
 def filled(live, survey):
-    """A collector with 3 000 reports of people who differ, which has drawn before."""
+    """A collector with 3 000 reports of an uneven population, after a first chart was drawn."""
     to_svg(EstimateChart("", (), (), ""))
     rng = np.random.default_rng(4)
     smoker = rng.integers(0, 2, 3_000)
@@ -35,16 +35,16 @@ def filled(live, survey):
 
 @pytest.fixture
 def analyst(filled, visit):
-    """An analyst who signed in."""
+    """A signed-in analyst."""
     return sign_in(visit(f"{filled.url}/results/work"), filled, "analyst")
 
 
-#: Analyses whose pages have, together, every kind of field, one without fields and one without a
-#: picture. What all others consist of is looked at once more by night.
+#: Analyses whose pages together have every kind of field, one without fields and one without a
+#: chart. Nightly tests cover all others.
 KINDS = ("overview", "weighted", "comparison", "distribution", "rules", "counts")
 
 
-def test_pages_of_every_kind_are_looked_at_by_day():
+def test_default_pages_cover_every_kind_of_field():
     def kinds(names):
         return {field.kind for name in names for field in fields(ANALYSES[name].query).values()}
 
@@ -57,9 +57,9 @@ def test_pages_of_every_kind_are_looked_at_by_day():
     [KINDS, pytest.param(tuple(ANALYSES), marks=pytest.mark.nightly)],
     ids=["each kind", "all"],
 )
-def test_everyone_can_read_every_analysis_on_a_phone_too(analyst, filled, survey, looked_at):
+def test_every_analysis_is_accessible_and_fits_a_phone(analyst, filled, survey, looked_at):
     page = analyst.page
-    # All pages have one menu, and all further rows of a table are like its first ones.
+    # All pages share the menu, and further rows of a table are like its first ones.
     without = ["nav[aria-label=Results]", "tbody tr:nth-child(n+8)"]
     offered = [one.name for one in identified(survey) if one.name in looked_at]
     for place, name in enumerate(offered):
@@ -77,7 +77,7 @@ def test_everyone_can_read_every_analysis_on_a_phone_too(analyst, filled, survey
     assert [line for line in analyst.said if "401" not in line and "Password" not in line] == []
 
 
-#: Parts of a page that stick out of the box that they are in, unless it scrolls.
+#: Elements that overflow their box, unless it scrolls.
 STICKING_OUT = """() => {
   const style = (each) => getComputedStyle(each);
   const named = (each) => `${each.tagName} ${each.className}: ${each.textContent.slice(0, 30)}`;
@@ -103,7 +103,7 @@ STICKING_OUT = """() => {
     [KINDS, pytest.param(tuple(ANALYSES), marks=pytest.mark.nightly)],
     ids=["each kind", "all"],
 )
-def test_nothing_sticks_out_of_its_box_at_any_width(analyst, filled, names):
+def test_nothing_overflows_its_box_at_any_width(analyst, filled, names):
     page = analyst.page
     for name in (*names, "export"):
         page.goto(f"{filled.url}/results/work/{name}")
@@ -116,7 +116,7 @@ def test_nothing_sticks_out_of_its_box_at_any_width(analyst, filled, names):
             assert page.evaluate("document.documentElement.scrollWidth") <= width, (name, width)
 
 
-def test_the_map_of_associations_leads_to_the_tables_behind_it(analyst, filled):
+def test_the_association_map_links_to_cross_tabulations(analyst, filled):
     page = analyst.page
     page.goto(f"{filled.url}/results/work/measures?confidence=0.9")
     expect(page.get_by_role("img", name="Associations of all pairs")).to_be_visible()
@@ -129,7 +129,7 @@ def test_the_map_of_associations_leads_to_the_tables_behind_it(analyst, filled):
     assert "confidence=0.9" in page.url
 
 
-def test_an_answer_is_chosen_after_its_question(analyst, filled):
+def test_choosing_a_question_lists_its_answers(analyst, filled):
     page = analyst.page
     page.goto(f"{filled.url}/results/work/comparison")
     page.get_by_label("Question").select_option("How often do you drink? (drinks)")
@@ -143,7 +143,7 @@ def test_an_answer_is_chosen_after_its_question(analyst, filled):
     expect(page.get_by_label("Question")).to_have_value("How often do you drink? (drinks)")
 
 
-def test_the_menu_opens_on_a_phone_and_is_open_where_there_is_room(filled, visit):
+def test_the_menu_is_collapsed_on_a_phone_and_open_on_wide_screens(filled, visit):
     found = visit(f"{filled.url}/results/work", java_script_enabled=False, viewport=PHONE)
     page = sign_in(found, filled, "analyst").page
     menu, link = page.get_by_role("navigation", name="Results"), page.get_by_role("link")
@@ -160,7 +160,7 @@ def test_the_menu_opens_on_a_phone_and_is_open_where_there_is_room(filled, visit
 
 
 @pytest.mark.parametrize(("scheme", "ground"), [("light", 255), ("dark", 25)])
-def test_charts_are_dark_where_pages_are_and_files_are_light(filled, visit, scheme, ground):
+def test_charts_follow_the_colour_scheme_and_files_are_light(filled, visit, scheme, ground):
     found = visit(f"{filled.url}/results/work/crosstab", color_scheme=scheme)
     page = sign_in(found, filled, "analyst").page
     drawn = Image.open(io.BytesIO(page.locator(".chart svg").first.screenshot())).convert("L")
@@ -170,7 +170,7 @@ def test_charts_are_dark_where_pages_are_and_files_are_light(filled, visit, sche
     assert Image.open(saved.value.path()).convert("L").getpixel((2, 2)) == 255
 
 
-def test_the_page_of_a_survey_tells_all_about_it(analyst, filled):
+def test_the_survey_page_shows_counts_and_links_to_analyses(analyst, filled):
     page = analyst.page
     expect(page.get_by_role("cell", name="3000")).to_be_visible()
     expect(page.get_by_role("img", name="Answers")).to_be_visible()
@@ -184,7 +184,7 @@ def test_the_page_of_a_survey_tells_all_about_it(analyst, filled):
     expect(page.get_by_role("heading", name="Overview")).to_be_visible()
 
 
-def test_tables_are_sorted_and_searched_where_they_are(analyst, filled):
+def test_tables_are_sorted_and_searched_in_place(analyst, filled):
     page = analyst.page
     page.goto(f"{filled.url}/results/work/itemsets?min_support=0.01&max_length=3")
     rows, status = page.locator("tbody tr"), page.get_by_role("status")
@@ -209,7 +209,7 @@ def test_tables_are_sorted_and_searched_where_they_are(analyst, filled):
     expect(rows).to_have_count(every)
 
 
-def test_a_table_has_all_rows_and_no_search_without_scripts(filled, visit):
+def test_without_scripts_a_table_has_all_rows_and_no_search(filled, visit):
     address = f"{filled.url}/results/work/itemsets?min_support=0.01&max_length=3"
     page = sign_in(visit(address, java_script_enabled=False), filled, "analyst").page
     expect(page.get_by_label("Search in the table")).not_to_be_visible()
@@ -217,7 +217,7 @@ def test_a_table_has_all_rows_and_no_search_without_scripts(filled, visit):
     assert page.locator("tbody tr").count() > 25
 
 
-def test_files_are_offered_to_all_and_come_with_their_names(analyst, filled):
+def test_the_export_page_is_accessible_and_names_its_files(analyst, filled):
     page = analyst.page
     page.goto(f"{filled.url}/results/work/table?attributes=smoker,drinks")
     page.get_by_role("link", name="Export").click()
@@ -228,7 +228,7 @@ def test_files_are_offered_to_all_and_come_with_their_names(analyst, filled):
     assert downloaded.value.suggested_filename == "work-table.covariance.csv"
 
 
-def test_the_report_is_readable_by_all_and_fits_a_phone_and_paper(analyst, filled):
+def test_the_report_is_accessible_and_fits_a_phone_and_paper(analyst, filled):
     page = analyst.page
     page.get_by_role("link", name="Export").click()
     page.get_by_role("link", name="Report to print").click()

@@ -1,4 +1,4 @@
-"""Four waves in browsers: what each counts, what it refuses, and what people read of that."""
+"""Four waves in browsers: the ledger, refusals, and explanations."""
 
 import json
 import re
@@ -54,12 +54,12 @@ def answer_and_send(found):
 
 
 def ledger(found):
-    """What the browser holds."""
+    """Return the ledger that the browser stores."""
     kept = found.page.evaluate("localStorage.getItem('halftruth-ledger:')")
     return [(entry["survey"], entry["gamma"]) for entry in json.loads(kept or "[]")]
 
 
-def test_waves_are_counted_until_the_total_is_spent_and_the_count_can_be_forgotten(live, visit):
+def test_waves_are_counted_up_to_the_total_and_the_count_can_be_deleted(live, visit):
     found = visit()
     page = found.page
     ask(found, live, wave(1))
@@ -99,7 +99,7 @@ def test_waves_are_counted_until_the_total_is_spent_and_the_count_can_be_forgott
     assert page.locator("input, select:not([name=language])").count() == 0
     assert len(posted(found)) == before
 
-    # What that costs is read before: 19² was sent, and 19² is promised again.
+    # The consequences are explained before: 19² was sent, and 19² is promised again.
     press(page, "Forget the count")
     expect(heading(page, "Forget the count?")).to_be_visible()
     assert len(ledger(found)) == 2
@@ -123,12 +123,12 @@ def test_waves_are_counted_until_the_total_is_spent_and_the_count_can_be_forgott
     press(page, "Yes, forget it")
     expect(heading(page, "Before you begin")).to_be_visible()
     assert ledger(found) == []
-    # What was answered stays answered.
+    # The survey still counts as answered.
     page.goto(f"{live.url}/s/work-1")
     expect(heading(page, "Answered in this browser already")).to_be_visible()
 
 
-#: What is read before the count is forgotten, in each language.
+#: Text before the count is deleted, in each language.
 FORGET = {
     "en": "From what was sent so far, others can learn: from 5\u202f% to at most 95\u202f%",
     "de": "können andere erfahren: von 5\u202f% auf höchstens 95\u202f%",
@@ -137,7 +137,7 @@ FORGET = {
 }
 
 
-def test_waves_are_explained_on_one_screen_and_the_count_is_unfolded_in_every_language(live, visit):
+def test_waves_are_explained_on_one_screen_in_every_language(live, visit):
     found = visit(viewport=SCREEN)
     page = found.page
     ask(found, live, wave(1))
@@ -151,14 +151,14 @@ def test_waves_are_explained_on_one_screen_and_the_count_is_unfolded_in_every_la
         assert box["y"] + box["height"] <= SCREEN["height"], language
         page.locator(".counted summary").click()
         counts = page.locator(".counted dd").all_text_contents()
-        # Of all answers and of each question, 19: from 5 % to 50 %.
+        # For all answers and for each question, 19: from 5 % to 50 %.
         assert len(counts) == 1 + len(SCHEMA.names)
         for text in counts:
             assert re.findall(r"\d+", text) == ["5", "50", "19"]
         fits_a_phone(found, f"series-ledger-{language}")
 
 
-def test_where_nothing_is_kept_no_wave_is_asked(live, visit, origin):
+def test_a_wave_is_not_asked_without_storage(live, visit, origin):
     said = "What all your reports tell together has to be counted here."
     found = visit()
     page = found.page
@@ -168,14 +168,14 @@ def test_where_nothing_is_kept_no_wave_is_asked(live, visit, origin):
     anyone_can_use(found, "series-storage-less")
     expect(page.get_by_text(said)).to_be_visible()
     assert page.get_by_role("button").count() == 0
-    # Nor by a form of the page's own.
+    # Nor by an attached form.
     page.goto(origin.add('<form id="own" method="dialog"></form>'))
     attach(page, live, survey="work-1")
     expect(page.get_by_role("alert")).to_contain_text(said)
     assert posted(found) == []
 
 
-def test_a_page_bounds_all_its_surveys_whatever_series_they_say_they_are_of(live, visit, origin):
+def test_max_total_gamma_bounds_all_surveys_of_a_page(live, visit, origin):
     unbound = Survey("other", "Another", SCHEMA, GammaDiagonal(19))
     operations.publish_survey(live.store, unbound)
     found = visit()
@@ -186,7 +186,7 @@ def test_a_page_bounds_all_its_surveys_whatever_series_they_say_they_are_of(live
     refusal = found.page.get_by_text("more of you than this page allows for all surveys")
     expect(refusal).to_be_visible()
     assert len(posted(found)) == 1
-    # A form of the page's own says the same.
+    # An attached form refuses it, too.
     found.page.goto(origin.add('<form method="dialog" id="own"></form>') + "?own")
     outcome = attach(found.page, live, survey="other", maxTotalGamma="360")
     assert "LedgerRefused" in outcome

@@ -1,4 +1,4 @@
-"""A form of a split questionnaire: what is drawn once for a browser is asked, and nothing else."""
+"""A form of a split questionnaire asks the view that was drawn once per browser."""
 
 import json
 
@@ -61,7 +61,7 @@ def survey():
 
 
 def walk(page, each=lambda fieldset: fieldset.get_by_label(YES)):
-    """Answer every page up to the panel; the value is what was asked, in order."""
+    """Answer every page up to the summary panel and return the questions in order."""
     asked = []
     panel = heading(page, "Nothing has been sent yet")
     begin(page)
@@ -79,13 +79,13 @@ def walk(page, each=lambda fieldset: fieldset.get_by_label(YES)):
 
 
 def kept(page):
-    """What the browser keeps, by the first word of its name."""
+    """Return what the browser stores, by the first word of its key."""
     items = page.evaluate("({...localStorage})")
     return {name.split(":")[0]: json.loads(text) for name, text in items.items()}
 
 
 def asked_about(survey, symbol):
-    """Labels of what a symbol is about: found in the views one by one."""
+    """Return the labels of a symbol's view, found by iterating over the views."""
     first = 0
     for view in survey.perturbation.views:
         if first <= symbol < first + view.channel.symbols:
@@ -103,14 +103,13 @@ def counted(live):
     ]
 
 
-def test_what_is_drawn_is_asked_and_one_report_about_it_is_sent(live, visit, survey):
-    """And everyone can use each step."""
+def test_the_drawn_view_is_asked_and_reported_accessibly(live, visit, survey):
     found = visit(f"{live.url}/s/split")
     page = found.page
     page.get_by_text("The same in exact words").click()
     for sentence in Protection.of(survey).sentences()[1:]:
         expect(page.get_by_text(sentence, exact=True)).to_be_visible()
-    # It is named as people read it, and in the open.
+    # Unperturbed questions are listed by label, without opening anything.
     bare = f"Sent as answered, without protection: {LABELS['age']}"
     expect(page.get_by_text(bare, exact=True).first).to_be_visible()
     expect(page.get_by_text("of the 11 questions, drawn on this device")).to_be_visible()
@@ -118,7 +117,7 @@ def test_what_is_drawn_is_asked_and_one_report_about_it_is_sent(live, visit, sur
     asked = walk(page)
     assert asked[0] == LABELS["age"]
     assert len(asked) in (3, 7)
-    # The order of the survey is kept, and the panel shows what was asked.
+    # Questions keep the order of the survey, and the panel lists them.
     assert asked == [label for label in LABELS.values() if label in asked]
     assert page.locator(".card dt").all_text_contents() == asked
     assert kept(page).keys() == {"halftruth-view"}
@@ -133,7 +132,7 @@ def test_what_is_drawn_is_asked_and_one_report_about_it_is_sent(live, visit, sur
     expect(heading(page, "This is what was sent")).to_be_visible()
     shown = page.locator(".card.sent dd").all_text_contents()
     assert shown[1:3] == ["40 or older", "\n".join(asked[1:])]
-    # The code, and no answer that it is likelier with.
+    # The receipt shows the code, and no answer that makes it more likely.
     assert shown[3].split("\n")[0] == str(symbol)
     assert not any(answer in text for text in shown for answer in (NO, YES))
     words = page.locator(".card.sent dt").all_text_contents()
@@ -144,7 +143,7 @@ def test_what_is_drawn_is_asked_and_one_report_about_it_is_sent(live, visit, sur
     assert found.said == []
 
 
-def test_reloading_going_back_and_other_tabs_ask_the_same_and_draw_nothing(live, visit):
+def test_reloads_and_other_tabs_ask_the_same_view_without_a_new_draw(live, visit):
     found = visit()
     found.page.context.add_init_script(
         "const real = crypto.getRandomValues.bind(crypto);"
@@ -158,10 +157,10 @@ def test_reloading_going_back_and_other_tabs_ask_the_same_and_draw_nothing(live,
     view = kept(page)
     other = page.context.new_page()
     for tab in (other, page):
-        # What is behind others is drawn once a second only.
+        # Background tabs render only once a second.
         tab.bring_to_front()
         tab.goto(f"{live.url}/s/split")
-        # The same is asked whatever is answered.
+        # The same view is asked, whatever the answers.
         assert walk(tab, lambda fieldset: fieldset.get_by_label(NO)) == asked
         press(tab, "Back")
         press(tab, "Continue")
@@ -175,7 +174,7 @@ def test_reloading_going_back_and_other_tabs_ask_the_same_and_draw_nothing(live,
     assert len(counted(live)) == 1
 
 
-def test_where_the_browser_keeps_nothing_the_page_keeps_what_was_drawn(live, visit, survey):
+def test_without_storage_the_page_keeps_the_drawn_view(live, visit, survey):
     found = visit()
     page = found.page
     page.add_init_script(
@@ -184,7 +183,7 @@ def test_where_the_browser_keeps_nothing_the_page_keeps_what_was_drawn(live, vis
     page.goto(f"{live.url}/s/split")
     asked = walk(page)
     expect(page.get_by_text("This browser keeps nothing for this page.")).to_be_visible()
-    # The element is taken out and put back, as pages do that show it later once more.
+    # Remove the element and put it back, as pages that hide and show it do.
     page.evaluate("const form = document.querySelector('halftruth-form'); form.replaceWith(form)")
     assert walk(page) == asked
     send(page)
@@ -193,7 +192,7 @@ def test_where_the_browser_keeps_nothing_the_page_keeps_what_was_drawn(live, vis
     assert asked_about(survey, symbol) == asked
 
 
-def test_a_page_says_that_all_is_asked(live, origin, visit, survey):
+def test_ask_all_asks_all_questions(live, origin, visit, survey):
     allowed = f'max-gamma="19" unprotected="age" digests="{survey.digest}" ask="all"'
     page = visit(origin.add(element(live, "split", allowed), script(live))).page
     asked = walk(page)
@@ -205,7 +204,7 @@ def test_a_page_says_that_all_is_asked(live, origin, visit, survey):
     assert set(asked_about(survey, symbol)) <= set(asked)
 
 
-def test_without_storage_the_back_key_leads_to_no_second_draw_of_questions(live, visit):
+def test_without_storage_the_back_key_keeps_the_drawn_view(live, visit):
     page = visit().page
     page.add_init_script(BROKEN)
     page.goto(f"{live.url}/s/split")

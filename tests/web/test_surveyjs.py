@@ -1,4 +1,4 @@
-"""Questionnaires of SurveyJS, asked by its own pages: what is counted and what is not."""
+"""SurveyJS questionnaires displayed by SurveyJS, with reports sent by the client."""
 
 import json
 import os
@@ -26,7 +26,7 @@ IMPORTED = import_questionnaire(str(HERE / "surveyjs.json"), id="health")
 
 
 def bundle(folder, entry):
-    """A page's script with SurveyJS and the client in it."""
+    """Bundle a page's script with SurveyJS and the client."""
     modules = module("survey-core").parent
     client = ROOT / "client/halftruth_client/js/surveyjs/index.js"
     options = ["--bundle", "--format=esm", f"--outfile={folder / 'app.js'}", "--log-level=warning"]
@@ -47,7 +47,7 @@ def scripted(tmp_path_factory):
 
 @pytest.fixture
 def people(live, origin, visit, scripted):
-    """A page in which people answer by the model; the value is how that ended for each."""
+    """A page that answers the model for several people; the value is the outcome of each."""
     (origin.folder / "app.js").write_text(scripted, "utf-8")
     found = visit(origin.add("", '<script type="module" src="app.js"></script>'))
     settings = {"collector": live.url, "survey": "health", "map": IMPORTED.names, "maxGamma": "19"}
@@ -62,7 +62,7 @@ def people(live, origin, visit, scripted):
 
 
 def person(draw):
-    """Answers of SurveyJS's own values, as if everything was asked."""
+    """Return simulated answers to all questions in SurveyJS's own values."""
     smoker = draw.choices([0, 1, "refused"], [6, 3, 1])[0]
     record = {
         "smoker": smoker,
@@ -84,7 +84,7 @@ def person(draw):
 
 
 def truth(record):
-    """The same in the categories of the survey, written by hand."""
+    """Return the same answers in the categories of the survey, converted by hand."""
     several = {
         "symptoms": {"cough": "cough", "sore-throat": "sore throat", "other": "other"},
         "helpers": {"family": "family", "friends": "friends"},
@@ -117,7 +117,7 @@ def truth(record):
 
 
 def with_mechanism(keep):
-    """The same survey with another mechanism, by which everybody is asked everything."""
+    """Return the survey with another mechanism, which asks all questions."""
     names = ", ".join(f'"{name}" = "{keep}"' for name in IMPORTED.survey.schema.names)
     mechanism = f'kind = "randomized-response"\nkeep = {{{names}}}'
     text = re.sub(r'kind = "split-q[^\[]*', f"{mechanism}\n\n", IMPORTED.text)
@@ -126,7 +126,7 @@ def with_mechanism(keep):
     return Survey.from_toml(text)
 
 
-def test_every_type_of_question_is_counted_as_it_was_answered(live, people):
+def test_every_question_type_is_counted_correctly(live, people):
     asked = with_mechanism("1")
     operations.publish_survey(live.store, asked)
     draw = random.Random(4)
@@ -134,22 +134,22 @@ def test_every_type_of_question_is_counted_as_it_was_answered(live, people):
     names = list(asked.schema.names)
     ends = people(*records, unprotected=names, digests=[asked.digest])
     assert {end["state"] for end in ends} == {"success"}, ends[0]
-    # Whoever does not smoke is not asked how much.
+    # Non-smokers are not asked how much they smoke.
     assert [("how many" in end["asked"]) for end in ends] == [r["smoker"] == 1 for r in records]
     expected = Counter(tuple(truth(record)[name] for name in names) for record in records)
     assert Counter(map(tuple, counted(live, "health"))) == expected
 
 
-def test_only_what_was_drawn_is_asked_and_only_reports_leave_the_page(live, people):
+def test_only_the_drawn_view_is_asked_and_only_reports_are_sent(live, people):
     operations.publish_survey(live.store, IMPORTED.survey)
     draw = random.Random(7)
     ends = people(*[person(draw) for _ in range(20)])
     assert {end["state"] for end in ends} == {"success"}, ends[0]
-    # Each report is about two questions, options or rows, which may depend on one more each.
+    # Each report is about two questions, options or rows, each with at most one condition.
     assert max(len(end["asked"]) for end in ends) <= 4
-    # Of twelve questions, twenty people are asked more than six: fewer is less likely than 10⁻⁶.
+    # Of twelve questions, twenty people are asked more than six, with probability above 1 − 10⁻⁶.
     assert len({name for end in ends for name in end["asked"]}) > 6
-    # What SurveyJS would hand to a page's own handler is empty, and so is what it keeps.
+    # The data for SurveyJS's own handlers and the stored data are empty.
     assert {end["seen"][0] for end in ends} == {"{}"}
     assert [end["data"] for end in ends] == [{}] * 20
     bodies = [json.loads(line[line.index('{"digest"') :]) for line in posted(people.visit)]
@@ -174,7 +174,7 @@ def test_only_what_was_drawn_is_asked_and_only_reports_leave_the_page(live, peop
 SPY = "spy({smoker}, {hours}, {symptoms})"
 LATER = "spyLater({smoker}, {hours}) notempty"
 
-#: Expressions of a questionnaire, everywhere that survey-core 2.5 evaluates one.
+#: All properties of a questionnaire in which survey-core 2.5 evaluates an expression.
 OF_QUESTIONS = {
     **dict.fromkeys(("visibleIf", "enableIf", "requiredIf", "resetValueIf", "setValueIf"), SPY),
     **dict.fromkeys(("setValueExpression", "defaultValueExpression", "watch"), SPY),
@@ -213,8 +213,8 @@ UNMAPPED = [
 ]
 
 
-def test_no_function_of_the_page_sees_an_answer(live, people):
-    """Wherever a questionnaire calls it; without `connect` each place would call it."""
+def test_custom_functions_of_the_page_receive_no_answers(live, people):
+    """The questionnaire calls one in every place; without `connect` each call would get answers."""
     asked = with_mechanism("1")
     operations.publish_survey(live.store, asked)
     questionnaire = json.loads(json.dumps(QUESTIONNAIRE)) | OF_SURVEYS
@@ -241,14 +241,14 @@ def test_no_function_of_the_page_sees_an_answer(live, people):
         tuple(truth(record)[name] for name in names)
     ]
     seen = [json.loads(each) for each in page.evaluate("seenByFunctions")]
-    # It was called while the model was made, before anything was asked.
+    # It was called while the model was created, before the first question.
     assert seen
     rows = {"table", "people"}
     assert [each for each in seen if each["data"].keys() - rows or any(each["params"])] == []
 
 
-def test_a_questionnaire_without_connect_hands_answers_to_functions(people):
-    """The spy sees what it is called with."""
+def test_without_connect_custom_functions_receive_answers(people):
+    """Check that the spy works."""
     questionnaire = QUESTIONNAIRE | OF_SURVEYS
     made = "(given) => Object.assign(plain(given), { data: { smoker: 1 } }).data"
     people.visit.page.evaluate(made, questionnaire)
@@ -256,7 +256,7 @@ def test_a_questionnaire_without_connect_hands_answers_to_functions(people):
     assert any(each["data"].get("smoker") == 1 for each in seen)
 
 
-def test_a_model_whose_expressions_cannot_be_stopped_is_refused(live, people):
+def test_a_model_without_the_expression_event_is_refused(live, people):
     operations.publish_survey(live.store, IMPORTED.survey)
     page = people.visit.page
     arguments = [QUESTIONNAIRE, people.settings, {}, {"onExpressionRunning": None}]
@@ -269,7 +269,7 @@ def changed(**entries):
     return {"map": {**IMPORTED.names, **entries}}
 
 
-#: Settings that ask nothing, and what is to be read in the place of the first question.
+#: Invalid settings, and the message in place of the first question.
 WRONG = {
     "a map of another questionnaire": ({"map": {}}, "expected a question of the model for"),
     "a question of another survey": (
@@ -292,7 +292,7 @@ WRONG = {
 }
 
 
-def test_what_does_not_fit_is_said_in_the_place_of_the_questions(live, people):
+def test_invalid_settings_are_explained_in_place_of_the_questions(live, people):
     operations.publish_survey(live.store, IMPORTED.survey)
     for settings, said in WRONG.values():
         [end] = people(person(random.Random(1)), **settings)
@@ -307,9 +307,7 @@ def test_what_does_not_fit_is_said_in_the_place_of_the_questions(live, people):
     assert counted(live, "health") == []
 
 
-def test_a_report_for_a_relay_goes_to_it_alone_and_the_page_says_so(
-    live, people, tmp_path, sealing_key
-):
+def test_a_report_for_a_relay_is_sent_only_to_it_and_disclosed(live, people, tmp_path, sealing_key):
     address = "http://127.0.0.1:1"
     relay = {"url": address, "batch": 500, "sealing_key": sealing_key}
     asked = with_relay(with_mechanism("9/10"), tmp_path, **relay)
@@ -327,11 +325,11 @@ def test_a_report_for_a_relay_goes_to_it_alone_and_the_page_says_so(
     assert counted(live, "health") == []
 
 
-#: What is tried every few seconds is tried at once, so that nobody waits for it.
+#: Runs periodic retries without waiting.
 SOON = "const every = setInterval; window.setInterval = (action) => every(action, 50);"
 
 
-def test_a_report_that_does_not_arrive_is_no_success_and_the_same_is_sent_again(live, people):
+def test_a_failed_report_is_an_error_and_is_sent_again_unchanged(live, people):
     operations.publish_survey(live.store, IMPORTED.survey)
     page = people.visit.page
     page.evaluate(SOON)
@@ -343,19 +341,19 @@ def test_a_report_that_does_not_arrive_is_no_success_and_the_same_is_sent_again(
     assert "Thank" not in end["html"]
     assert "kept in this browser" in end["html"]
     page.unroute("**/reports")
-    # By itself, after a while.
+    # The retry happens automatically.
     page.wait_for_function("model.completedState === 'success'")
     assert "was counted" in page.evaluate("model.completedHtml")
     assert len({line[line.index('{"digest"') :] for line in posted(people.visit)}) == 1
     assert live.store.reports.counts("health")[1].reports == 1
-    # Whoever comes back is asked no second time.
+    # A returning respondent is not asked again.
     arguments = [QUESTIONNAIRE, people.settings, {}]
     again = page.evaluate("(given) => answer(...given)", arguments)
     assert again["state"] == "loading"
     assert "Answered in this browser already" in again["html"]
 
 
-def test_a_survey_that_changed_meanwhile_counts_nothing_and_says_so(live, people):
+def test_a_report_to_a_changed_survey_is_refused_with_a_message(live, people):
     operations.publish_survey(live.store, IMPORTED.survey)
     page = people.visit.page
 
@@ -371,7 +369,7 @@ def test_a_survey_that_changed_meanwhile_counts_nothing_and_says_so(live, people
     assert live.store.reports.counts("health")[1].reports == 0
 
 
-def test_required_questions_and_numbers_outside_of_their_range_are_asked_for(live, people):
+def test_missing_answers_and_numbers_out_of_range_are_asked_for_again(live, people):
     operations.publish_survey(live.store, with_mechanism("1"))
     names = list(IMPORTED.survey.schema.names)
     more = {"unprotected": names, "digests": [with_mechanism("1").digest]}
@@ -383,22 +381,22 @@ def test_required_questions_and_numbers_outside_of_their_range_are_asked_for(liv
     assert posted(people.visit) == []
 
 
-def test_the_lines_of_the_manual_ask_by_the_pages_of_surveyjs(live, origin, visit, command):
-    """A person reads the promise, answers, sees the report, and is asked no second time."""
+def test_the_manual_example_works_with_surveyjs(live, origin, visit, command):
+    """A respondent reads the promise, answers, sees the report, and is not asked again."""
     file, toml = origin.folder / "health.json", origin.folder / "health.toml"
     file.write_bytes((ROOT / "docs/examples/health.json").read_bytes())
     names = origin.folder / "health.map.json"
     assert command("survey", "import", file, "--toml", toml, "--map", names)[0] == 0
-    # All is asked of everybody, so that the same pages are seen each time.
+    # All questions are asked, so that the pages are the same in each run.
     text = toml.read_text("utf-8").replace("max_length = 2\n", "")
     text = text.replace("split-questionnaire", "gamma-diagonal")
     text = text.replace("[form]", '[form]\nasked_by = "A university"\nconsent = "I agree."')
     operations.publish_survey(live.store, Survey.from_toml(text))
-    # An address with an answer in it, such as browsers fetch.
+    # A URL that contains an answer, which browsers would fetch.
     questionnaire = json.loads(file.read_text("utf-8"))
     picture = {"type": "html", "name": "note", "html": '<img src="/smoker-{smoker}.png" alt="">'}
     questionnaire["pages"][1]["elements"].append(picture)
-    # Nobody is asked to write what is not sent.
+    # A comment field, which must not be shown, since comments are not sent.
     questionnaire["pages"][1]["elements"][0]["showCommentArea"] = True
     file.write_text(json.dumps(questionnaire), "utf-8")
     [lines] = re.findall(r"```js\n(.*?)```", (ROOT / "docs/surveyjs.md").read_text("utf-8"), re.S)
@@ -430,7 +428,7 @@ def test_the_lines_of_the_manual_ask_by_the_pages_of_surveyjs(live, origin, visi
     choose("Other (describe)")
     expect(page.locator("textarea")).to_have_count(0)
     look(page, "surveyjs-questions")
-    # The first one is lost; SurveyJS offers to send again.
+    # The first request fails; SurveyJS offers to send again.
     page.route("**/reports", lambda route: route.abort())
     press(page, "Complete")
     expect(page.get_by_role("button", name="Try again")).to_be_visible()
@@ -445,7 +443,7 @@ def test_the_lines_of_the_manual_ask_by_the_pages_of_surveyjs(live, origin, visi
     assert len({line[line.index('{"digest"') :] for line in posted(found)}) == 1
     [fetched] = {each for each in origin.asked if "smoker" in each}
     assert fetched == "GET /smoker-%7Bsmoker%7D.png"
-    # The browser's own copy of the page, which somebody else may go back to.
+    # The browser's cached copy of the page, which the next user may restore.
     page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))")
     expect(page.get_by_text("a sore throat")).to_have_count(0)
     with page.expect_navigation():
@@ -454,7 +452,7 @@ def test_the_lines_of_the_manual_ask_by_the_pages_of_surveyjs(live, origin, visi
     expect(page.get_by_text("Do you smoke?")).to_have_count(0)
     look(page, "surveyjs-before")
     assert len(counted(live, "health")) == 1
-    # Nobody else learns who takes part: no font, no style, no script of another host.
+    # No third party is contacted: no font, style or script of another host.
     asked = {urlsplit(line.split()[1]).netloc for line in found.requests}
     assert asked == {urlsplit(url).netloc for url in (origin.url, live.url)}
 

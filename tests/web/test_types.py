@@ -1,4 +1,4 @@
-"""Types of the element, and what its manifest says: right uses compile, wrong ones do not."""
+"""Types of the element and its manifest: valid uses compile, invalid ones do not."""
 
 import json
 import re
@@ -115,7 +115,7 @@ OPTIONS = {
 }
 
 
-def test_types_of_the_element_hold_in_scripts_and_in_templates_of_react_and_vue(tmp_path):
+def test_element_types_hold_in_scripts_and_react_and_vue_templates(tmp_path):
     checker = module(".bin/vue-tsc")
     (tmp_path / "node_modules").symlink_to(CLIENT / "node_modules")
     for name, source in SOURCES.items():
@@ -130,7 +130,7 @@ def test_types_of_the_element_hold_in_scripts_and_in_templates_of_react_and_vue(
     assert ran.returncode == 0, ran.stdout
 
 
-def test_the_manifest_for_editors_and_the_manual_name_what_the_element_has(node):
+def test_the_manifest_and_the_manual_list_the_api_of_the_element(node):
     manifest = json.loads((CLIENT / "custom-elements.json").read_text(encoding="utf-8"))
     modules = {module["path"]: module for module in manifest["modules"]}
     assert all((CLIENT / path).is_file() for path in modules)
