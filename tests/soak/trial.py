@@ -295,7 +295,8 @@ class RelayTrial(Trial):
         counted = {id for _, id in reading.ids}
         return {
             Entry("relayed", id, bytes(device.values))
-            for id, device in list(self._devices.items())
+            # A copy, since devices are added meanwhile; a list of items would take several steps.
+            for id, device in self._devices.copy().items()
             if id in held or device.report_id.bytes in counted
         }
 
