@@ -111,7 +111,7 @@ def test_estimates_without_perturbation_equal_those_of_the_records():
         assert result.find("people", group=group).value == pytest.approx(len(raw))
         found = result.find("mean", group=group)
         assert found.value == pytest.approx(mean)
-        # As in pandas, except that the variance divides by n − 1 there.
+        # As in pandas, up to the divisor of the variance.
         assert found.standard_error == pytest.approx(middles.sem(), rel=1e-3)
         assert result.find("deviation", group=group).value == pytest.approx(deviation, rel=1e-3)
         values = found_of(result, "percentile", group=group)[1]

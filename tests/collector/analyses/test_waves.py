@@ -44,13 +44,13 @@ def survey(wave, *attributes, keep=KEEP, mechanism=None, id=None):
 
 
 def asked(*waves, min_reports=1, **query):
-    """The analysis of the first of these waves, each a survey with its reports."""
+    """Analyse the first of these waves, each a survey with its reports."""
     counted = [source_of(each, reports, min_reports=min_reports) for each, reports in waves]
     return WAVES.compute(replace(counted[0], waves=lambda: counted), WAVES.query(**query))
 
 
 def rows(result, kind, **keys):
-    """The levels, changes or trends of a result with these keys."""
+    """Return the levels, changes or trends of a result with these keys."""
     kinds = {"change": ("change",), "trend": ("trend",), "level": ("share", "mean", "difference")}
     return [
         row
@@ -64,7 +64,7 @@ def sentences(result):
 
 
 def reports_of(yes, no, age=(1, 1, 1)):
-    """Reports of smoking, so many of each, with ages as often as these numbers in turn."""
+    """Return reports with these numbers of yes and no, and ages in repeated proportions."""
     ages = np.resize(np.repeat([0, 1, 2], age), yes + no)
     return np.column_stack([np.repeat([1, 0], [yes, no]), ages])
 
@@ -78,7 +78,7 @@ def estimated(yes, no, keep=0.8):
 
 
 def wilson(yes, no, keep=0.8):
-    """Wilson's interval of the reports of Warner's method, both ends transformed."""
+    """Wilson's interval of the reports, both ends transformed by Warner's estimator."""
     found = scipy.stats.binomtest(yes, yes + no).proportion_ci(method="wilson")
     return [(end - (1 - keep)) / (2 * keep - 1) for end in (found.low, found.high)]
 
@@ -94,7 +94,7 @@ def test_a_change_is_the_difference_of_two_independent_estimates():
     assert (change["wave"], change["since"]) == ("2", "1")
     assert change.value == pytest.approx(after - before)
     assert change.standard_error == pytest.approx(error)
-    # Newcombe's interval of a difference, of two of Wilson's.
+    # Newcombe's interval of a difference, from two Wilson intervals.
     (low, high), (least, most) = wilson(400, 600), wilson(900, 700, 0.9)
     assert change.interval == pytest.approx(
         (
@@ -105,7 +105,7 @@ def test_a_change_is_the_difference_of_two_independent_estimates():
     assert change.p_value == pytest.approx(2 * scipy.stats.norm.sf(abs(after - before) / error))
 
 
-def test_a_change_is_tested_with_the_errors_that_equal_shares_have():
+def test_a_change_is_tested_with_the_variance_under_equal_shares():
     keeps, counts = (0.8, 0.9), ((12, 28), (130, 470))
     waves = [
         (survey(w, keep={**KEEP, "smoker": str(keep)}), reports_of(*count))
@@ -123,8 +123,8 @@ def test_a_change_is_tested_with_the_errors_that_equal_shares_have():
     assert change.p_value == pytest.approx(2 * scipy.stats.norm.sf(score), rel=1e-9)
 
 
-def test_a_rare_answer_that_few_reports_do_not_have_is_no_change():
-    """In 150 null worlds; with the errors behind the intervals 0.2 of them found a change."""
+def test_rare_answers_with_few_reports_rarely_show_a_false_change():
+    """In 150 pairs of waves without a change; the errors of the intervals would find 20 %."""
     rare = Attribute("rare", ("often", "seldom", "hardly ever"))
     mechanism = SplitQuestionnaire.designed(Schema((SMOKER, AGE, rare)), "19", (), {1: 1.0})
     waves = [survey(wave, SMOKER, AGE, rare, mechanism=mechanism) for wave in (1, 2)]
@@ -138,7 +138,7 @@ def test_a_rare_answer_that_few_reports_do_not_have_is_no_change():
             reported.append((wave, mechanism.bind(wave.schema).reports(codes, rng=rng)))
         adjusted = asked(*reported, attributes=["rare"]).estimates.numbers("adjusted_p_value")
         found += bool((adjusted < 0.05).any())
-    # With a chance of 0.05 each, more than 14 come up once in 100 times.
+    # More than 14 have a probability of 1 % at a true rate of 0.05.
     assert found <= 14
 
 
@@ -156,7 +156,7 @@ def test_a_trend_is_the_weighted_least_squares_line_through_the_levels():
     assert sum(by_age) == pytest.approx(0, abs=1e-12)
 
 
-def test_means_of_numbers_and_of_scores_change_by_what_their_answers_count_as():
+def test_changes_of_means_depend_on_the_scores():
     waves = [(survey(w), reports_of(300, 600, age)) for w, age in ((1, (3, 2, 1)), (2, (1, 2, 3)))]
     ranks = asked(*waves, attributes=["age"])
     scored = asked(*waves, attributes=["age"], scores={"age": "20,45,70"})
@@ -194,7 +194,7 @@ def test_changes_of_a_difference_between_groups_are_those_of_two_comparisons():
         )
 
 
-def test_changes_of_differences_of_means_leave_out_groups_that_are_no_answer():
+def test_changes_of_differences_of_means_exclude_missing_answers_as_groups():
     rng = np.random.default_rng(5)
     team = Attribute("team", ("not said", "office", "workshop"), missing=("not said",))
     waves = []
@@ -222,7 +222,7 @@ def test_changes_of_differences_of_means_leave_out_groups_that_are_no_answer():
     assert not rows(unknown, "change", answer=None)
 
 
-def test_every_wave_is_asked_about_the_same_people():
+def test_a_domain_applies_to_every_wave():
     rng = np.random.default_rng(2)
     waves = [(survey(w), rng.integers(0, (2, 3), (3_000, 2))) for w in (1, 2)]
     result = asked(*waves, attributes=["smoker"], where={"age": "old"})
@@ -234,7 +234,7 @@ def test_every_wave_is_asked_about_the_same_people():
         assert [level.value for level in levels] == alone.estimates.value.tolist()
 
 
-def test_changes_are_against_a_wave_that_is_chosen():
+def test_changes_are_relative_to_the_base_wave():
     waves = [(survey(w), reports_of(400 + 50 * w, 600)) for w in (1, 2, 3)]
     result = asked(*waves, attributes=["smoker"], base=2)
     changes = rows(result, "change")
@@ -243,7 +243,7 @@ def test_changes_are_against_a_wave_that_is_chosen():
         asked(*waves, base=4)
 
 
-def test_what_is_not_the_same_question_is_listed_with_the_reason():
+def test_changed_questions_are_listed_with_the_reason():
     older = replace(AGE, categories=("young", "old"))
     reworded = replace(SMOKER, label="Do you smoke?")
     reports = reports_of(400, 600)
@@ -277,7 +277,7 @@ def test_waves_with_few_reports_and_second_surveys_of_a_wave_are_left_out():
     assert WAVES.headline(result).startswith("There are no two waves to compare")
 
 
-def test_a_survey_in_no_series_has_levels_alone():
+def test_a_survey_without_a_series_has_only_levels():
     alone = Survey("alone", "Alone", Schema([SMOKER]), RandomizedResponse({"smoker": "0.8"}))
     result = asked((alone, reports_of(40, 60)[:, :1]))
     assert result.estimates.texts("quantity").levels == ("share",)
@@ -286,7 +286,7 @@ def test_a_survey_in_no_series_has_levels_alone():
     assert WAVES in identified(survey(1))
 
 
-def test_p_values_hold_together_and_yes_and_no_are_one_test():
+def test_p_values_are_adjusted_jointly_with_yes_and_no_as_one_test():
     waves = [(survey(w), reports_of(400 + 60 * w, 600, (3, w, 1))) for w in (1, 2, 3)]
     result = asked(*waves, scores={"age": "ranks"})
     tests = {}
@@ -309,7 +309,7 @@ def test_p_values_hold_together_and_yes_and_no_are_one_test():
 
 
 def covered(surveys, seed):
-    """Which intervals hold the truth in simulated panels, by kind and quantity."""
+    """Return coverage in simulated panels by kind, and the rate of false discoveries."""
     rng = np.random.default_rng(seed)
     sender, levels = census.Sender(census.design(census.GAMMA)), census.true_levels()
     mechanism = sender.mechanism
@@ -334,10 +334,10 @@ def covered(surveys, seed):
                 truth = {
                     "level": lambda t, e: t[int(e["wave"]) - 1],
                     "change": lambda t, e: t[int(e["wave"]) - 1] - t[int(e["since"]) - 1],
-                    # Waves are equally precise here, but for chance.
+                    # Waves are equally precise up to chance.
                     "trend": lambda t, _: np.polyfit(range(len(t)), t, 1)[0],
                 }[kind](true, each)
-                # A set without a possible share holds no truth.
+                # A set without a possible share does not cover the truth.
                 lower, upper = each.interval or (math.inf, -math.inf)
                 outcomes.append(lower <= truth <= upper)
             outcomes_of.append(outcomes)
@@ -353,8 +353,8 @@ def covered(surveys, seed):
 
 
 @pytest.mark.parametrize("surveys", [8, pytest.param(400, marks=pytest.mark.nightly)])
-def test_intervals_of_the_same_people_over_four_waves_hold_the_truth(surveys):
-    """With 8 surveys of some 20 independent changes each, 8 % is beyond chance 1 in 1 000 times."""
+def test_intervals_of_a_panel_over_four_waves_have_their_nominal_coverage(surveys):
+    """The tolerance for 8 surveys with some 20 independent changes is exceeded once in 1 000."""
     held, false = covered(surveys, seed=26)
     lowest, highest = (0.93, 0.97) if surveys > 100 else (0.88, 1.0)
     for kind, share in held.items():
@@ -388,7 +388,7 @@ def panel(tmp_path_factory):
         app.extensions["halftruth"].store.close()
 
 
-def test_an_analyst_asks_any_wave_and_is_told_of_all(panel):
+def test_an_analyst_can_query_any_wave_and_gets_all_waves(panel):
     analyst = Analyst(panel.url, panel.every, retries=0)
     result = analyst.waves("wave-2", attributes=["smoker"])
     [compared] = [each for each in result.caveats if each.code == "compared waves"]
@@ -401,7 +401,7 @@ def test_an_analyst_asks_any_wave_and_is_told_of_all(panel):
     )
 
 
-def test_a_token_for_one_survey_reads_no_other_wave(panel):
+def test_a_token_for_one_survey_cannot_read_other_waves(panel):
     with pytest.raises(RequestRefused, match="it is for the survey 'wave-3' only") as refused:
         Analyst(panel.url, panel.one, retries=0).waves("wave-3")
     assert refused.value.status == 403
@@ -413,8 +413,8 @@ def test_a_token_for_one_survey_reads_no_other_wave(panel):
     assert Analyst(panel.url, panel.one, retries=0).overview("wave-3").reports == 600
 
 
-def test_no_interval_of_waves_ends_outside_of_what_is_possible():
-    """Of three waves with few reports: levels from 0 to 1, and changes of no more than 1."""
+def test_intervals_of_waves_lie_within_the_range_of_possible_values():
+    """Three waves with few reports: levels are 0 to 1, and changes at most 1."""
     result = asked(
         *((survey(wave), reports_of(25 - 5 * wave, 3 + wave)) for wave in (1, 2, 3)),
         attributes=["smoker"],
@@ -430,8 +430,8 @@ def test_no_interval_of_waves_ends_outside_of_what_is_possible():
     assert cut >= 2
 
 
-def test_a_wave_that_no_shares_explain_makes_no_change():
-    """A fifth of 1 000 people says no by chance alone, and in the second wave 120 do."""
+def test_a_wave_with_contradictory_reports_has_no_change():
+    """By design a fifth of 1 000 people say no; in the second wave 120 do."""
     result = asked(
         (survey(1), reports_of(700, 300)), (survey(2), reports_of(880, 120)), attributes=["smoker"]
     )

@@ -185,7 +185,7 @@ def test_knowing_all_other_answers_raises_a_posterior_at_most_to_known(name):
         assert largest[key] <= known + 1e-12
 
 
-def test_a_joint_prior_can_exceed_known_but_not_the_bound_of_the_record():
+def test_dependent_answers_can_reveal_more_than_known_but_at_most_the_bound():
     # Three questions with identical answers, so that a report reveals each answer three times.
     mechanism = RandomizedResponse(dict.fromkeys(("a", "b", "c"), "3/4"))
     schema = Schema([Attribute(name, ["no", "yes"]) for name in "abc"])

@@ -1,4 +1,4 @@
-"""Surveys of every mechanism, and what dense linear algebra says of their reports."""
+"""Surveys of every mechanism, and their dense reference estimates."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def make_schema():
 
 @pytest.fixture(scope="session")
 def make_survey():
-    """A survey of a kind, with attributes a, b, … of a shape; `items` by position."""
+    """A function that makes a survey of a kind, with attributes a, b, …; `items` by position."""
 
     def make(kind, shape, items=None):
         schema = schema_of(shape, items)
@@ -37,7 +37,7 @@ def make_survey():
 
 @pytest.fixture(scope="session")
 def public_survey():
-    """A survey that sends every answer as it is."""
+    """A function that makes a survey without perturbation."""
 
     def make(shape, items=None):
         schema = schema_of(shape, items, public=range(len(shape)))
@@ -49,7 +49,7 @@ def public_survey():
 
 @pytest.fixture(scope="session")
 def make_reports():
-    """Perturbed reports of records drawn from an uneven population, from a seed."""
+    """A function that perturbs records from a random population, with a seed."""
 
     def make(survey, count, seed, concentration=1.0):
         rng = np.random.default_rng(seed)
@@ -64,7 +64,7 @@ def make_reports():
 
 @pytest.fixture
 def reports(request, kind, make_survey, make_reports):
-    """A survey of each kind and of the shape of the module, and reports of it."""
+    """A survey of each kind with the shape of the module, and reports of it."""
     survey = make_survey(kind, request.module.SHAPE)
     return survey, make_reports(survey, 30_000, 5, concentration=8.0)
 

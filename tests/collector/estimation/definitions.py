@@ -1,4 +1,4 @@
-"""What estimates are held against: dense linear algebra, definitions of measures, tables."""
+"""Reference implementations: dense linear algebra, definitions of measures, tables."""
 
 import math
 from fractions import Fraction
@@ -22,15 +22,15 @@ from scipy.special import xlogy
 Z = 1.959963984540054
 TARGETS = ("population", "respondents")
 PAIR = [[0, 0], [0, 1], [1, 0], [1, 1]]
-#: A randomized gamma-diagonal mechanism reconstructs as a gamma-diagonal one. Split questionnaires,
-#: whose reports are no records, have a definition of their own: weights_of_views.
+#: A randomized gamma-diagonal mechanism reconstructs like a gamma-diagonal one. Split
+#: questionnaires, whose reports are no records, have their own reference: weights_of_views.
 KINDS = ("gamma-diagonal", "randomized-response", "distortion-matrices")
 GAMMA = 19
 KEEP = ("4/5", "3/4", "9/10", "7/10")
 
 
 def schema_of(shape, items=None, public=()):
-    """Attributes a, b, …; `items` gives the codes that are items, by position."""
+    """Return attributes a, b, …; `items` maps positions to the codes that are items."""
     items = items or {}
     return Schema(
         [
@@ -46,7 +46,7 @@ def schema_of(shape, items=None, public=()):
 
 
 def survey_of(mechanism, shape, public=""):
-    """A survey of attributes a, b, …, of which those named are sent with no secret."""
+    """Return a survey of attributes a, b, …; those in `public` are not sensitive."""
     schema = schema_of(shape, public=["abcdefgh".index(name) for name in public])
     return Survey("s", "S", schema, mechanism)
 
@@ -64,7 +64,7 @@ def uneven_matrix(size):
 
 
 def mechanism_of(kind, schema, matrix=uneven_matrix):
-    """A mechanism that sends as they are only answers that are not sensitive."""
+    """Return a mechanism that leaves only public answers unperturbed."""
     if kind == "gamma-diagonal":
         return GammaDiagonal(GAMMA)
     if kind == "randomized-gamma-diagonal":
@@ -77,10 +77,10 @@ def mechanism_of(kind, schema, matrix=uneven_matrix):
 
 
 class Oracle:
-    """Reconstruction by dense inverses written out from the formulas, one weight per report."""
+    """Reconstruction by dense inverses of the formulas, with a weight for each report."""
 
     def matrix(self, survey, names):
-        """A of some attributes, from the definition of the mechanism."""
+        """Return A for some attributes, from the definition of the mechanism."""
         schema, mechanism = survey.schema, survey.mechanism
         sizes = {a.name: len(a.categories) for a in schema.attributes}
         if isinstance(mechanism, GammaDiagonal):
@@ -101,17 +101,17 @@ class Oracle:
         return reduce(np.kron, factors)
 
     def contributions(self, survey, names):
-        """What each different report contributes to each cell, shape (cells, reports)."""
+        """Return the contribution of each distinct report to each cell, shape (cells, reports)."""
         return np.linalg.inv(self.matrix(survey, names))
 
     def cells(self, survey, records, names):
-        """Row-major cell of each record in the table of some attributes."""
+        """Return the row-major cell of each record in the table of some attributes."""
         positions = [survey.schema.names.index(name) for name in names]
         shape = [survey.schema.shape[j] for j in positions]
         return np.ravel_multi_index(tuple(records[:, positions].T), shape)
 
     def known(self, survey, reports, names):
-        """Contributions to each cell, and the share of the reports that make each of them."""
+        """Return contributions to each cell, and the share of the reports with each of them."""
         contributions = self.contributions(survey, list(names))
         which = self.cells(survey, reports, names)
         return contributions, np.bincount(which, minlength=contributions.shape[1]) / len(reports)
@@ -121,7 +121,7 @@ class Oracle:
         return contributions @ observed
 
     def covariance(self, survey, reports, names, target):
-        """Guo Result 1: of the mean contribution, or of the randomization alone."""
+        """Guo Result 1: covariance of the mean contribution, or due to randomization alone."""
         contributions, observed = self.known(survey, reports, names)
         support = contributions @ observed
         second = (contributions * observed) @ contributions.T
@@ -129,7 +129,7 @@ class Oracle:
         return (second - taken) / (len(reports) - 1)
 
     def variance(self, survey, reports, names, target):
-        """The same without a covariance; NaN where the documentation calls it undefined."""
+        """Return variances; NaN where the documentation calls them undefined."""
         contributions, observed = self.known(survey, reports, names)
         if len(reports) < 2:
             return np.full(len(contributions), np.nan)
@@ -139,7 +139,7 @@ class Oracle:
         return np.where(defined, np.maximum(result, 0), np.nan) / (len(reports) - 1)
 
     def itemsets(self, survey, reports, target):
-        """Support and variance of every itemset, as {((position, code), …): (…, …)}."""
+        """Return {((position, code), …): (support, variance)} of every itemset."""
         schema = survey.schema
         found = {}
         for length in range(1, len(schema.shape) + 1):
@@ -161,7 +161,7 @@ class Oracle:
 
 
 def category_measures(t, n):
-    """Measures of tables (…, rows, columns) of any two attributes of n reports, also complex."""
+    """Measures of tables (…, rows, columns) of two attributes with n reports; complex allowed."""
     rows, columns = t.sum(-1, keepdims=True), t.sum(-2, keepdims=True)
     information = xlogy(t, t / (rows * columns)).sum((-1, -2))
     squares = (columns**2).sum((-1, -2))
@@ -175,7 +175,7 @@ def category_measures(t, n):
 
 
 def pair_measures(t, n):
-    """Measures of tables (…, 2, 2) of absence and presence, also complex; 1 is presence."""
+    """Measures of tables (…, 2, 2) of absence (0) and presence (1); complex allowed."""
     p00, p01, p10, p11 = t[..., 0, 0], t[..., 0, 1], t[..., 1, 0], t[..., 1, 1]
     r0, r1, c0, c1 = p00 + p01, p10 + p11, p00 + p10, p01 + p11
     agree, chance = p11 + p00, r1 * c1 + r0 * c0
@@ -191,7 +191,7 @@ def pair_measures(t, n):
         "certainty": (p11 / r1 - c1) / c0,
         "standardized_residual": np.sqrt(n) * (p11 - r1 * c1) / np.sqrt(r1 * c1),
         "added_value": p11 / r1 - c1,
-        # Along the rule; the source's D is that of the transposed table.
+        # Along the rule; D in the source is that of the transposed table.
         "risk_difference": p11 / r1 - p01 / r0,
         "column_risk_difference": p00 / c0 - p01 / c1,
         "laplace": (n * p11 + 1) / (n * r1 + 2),
@@ -201,7 +201,7 @@ def pair_measures(t, n):
     }
 
 
-#: Measures that are never negative and 0 at independence; those of them with logarithms of cells.
+#: Measures with a minimum of 0 at independence, and those among them with logarithms of cells.
 FROM_ZERO = (
     "chi_squared",
     "g_squared",
@@ -214,7 +214,7 @@ LOGARITHMS = ("g_squared", "mutual_information", "uncertainty_coefficient", "j_m
 
 
 def pair_factors(t):
-    """Numerators and denominators of ratios of tables (…, 2, 2), also complex."""
+    """Numerators and denominators of ratios of tables (…, 2, 2); complex allowed."""
     p00, p01, p10, p11 = t[..., 0, 0], t[..., 0, 1], t[..., 1, 0], t[..., 1, 1]
     r0, r1, c0, c1 = p00 + p01, p10 + p11, p00 + p10, p01 + p11
     chance = r1 * c1 + r0 * c0
@@ -227,26 +227,26 @@ def pair_factors(t):
 
 
 def differences(of, values, step=1e-6):
-    """Derivatives of columns of results (rows) by each of some values, by differences."""
+    """Derivatives of results (rows) by values (columns), by central differences."""
     ways = step * np.eye(values.size).reshape(values.size, *values.shape)
     return np.stack([(of(values + way) - of(values - way)) / (2 * step) for way in ways], axis=1)
 
 
 def gradient_of(formula, table):
-    """Of one formula of one table, by complex steps."""
+    """Gradient of a formula at a table, by complex steps."""
     steps = 1e-30j * np.eye(table.size).reshape(table.size, *table.shape)
     return formula(table + steps).imag / 1e-30
 
 
 def first_order_error(formula, table, covariance):
-    """Standard error by the delta method, NaN where the variance is negative."""
+    """Standard error by the delta method; NaN if the variance is negative."""
     gradient = gradient_of(formula, table)
     variance = gradient @ covariance @ gradient
     return math.sqrt(variance) if variance >= 0 else math.nan
 
 
 def curvature_of(formula, table, step=1e-6):
-    """Second derivatives of a formula of one table: differences of its complex gradients."""
+    """Second derivatives of a formula at a table, by differences of complex-step gradients."""
     ways = step * np.eye(table.size).reshape(table.size, *table.shape)
     return np.array(
         [
@@ -257,10 +257,10 @@ def curvature_of(formula, table, step=1e-6):
 
 
 def from_zero(formula, table, covariance):
-    """Value, standard error and interval of a measure that is 0 at independence.
+    """Return value, standard error and interval of a measure that is 0 at independence.
 
-    The interval has every θ ≥ 0 whose estimate g − b is no further away than some standard errors,
-    √(½ tr((HV)²) + κθ): found by bisection, not by solving that.
+    The interval has every θ ≥ 0 within Z standard errors, √(½ tr((HV)²) + κθ), of the estimate
+    g − b, found by bisection.
     """
     plain = float(formula(table))
     change = curvature_of(formula, table) @ covariance
@@ -280,7 +280,7 @@ def from_zero(formula, table, covariance):
 
 
 def ratio_of(factors, table, covariance):
-    """Value, standard error of the logarithm, and interval of a ratio; open where not clear."""
+    """Return value, standard error of the logarithm, and interval of a ratio, maybe open."""
     over, under = factors(table)
     if min(*over, *under) <= 0:
         return math.nan, math.nan, (math.nan, math.nan)
@@ -306,6 +306,6 @@ def ratio_of(factors, table, covariance):
 
 
 def slopes(formulas, table):
-    """Gradient of each formula at one table by complex steps, which lose nothing to differences."""
+    """Gradient of each formula at a table by complex steps, without cancellation."""
     moved = table + 1e-30j * np.eye(table.size).reshape(table.size, *table.shape)
     return {name: value.imag / 1e-30 for name, value in formulas(moved).items()}

@@ -1,7 +1,4 @@
-"""Brute force of mining, by plain loops over all subset relations.
-
-An itemset is a tuple of (position, code).
-"""
+"""Brute-force mining by loops over all subsets; an itemset is a tuple of (position, code)."""
 
 import math
 from itertools import combinations
@@ -10,7 +7,7 @@ from scipy.stats import norm
 
 
 def subsets(itemset):
-    """All of an itemset but the empty one."""
+    """Return all non-empty subsets of an itemset."""
     return [part for k in range(1, len(itemset) + 1) for part in combinations(itemset, k)]
 
 
@@ -26,18 +23,18 @@ def as_itemset(codes):
 
 
 def p_value(support, error, threshold):
-    """Of a support that is at most the threshold; one without an error is not tested."""
+    """P-value of a support that is at most the threshold under the null hypothesis."""
     if error == 0:
         return 0.0 if support >= threshold else 1.0
     return norm.sf((support - threshold) / error)
 
 
 def brute_force(bounds, candidates, min_support, max_length, confidence):
-    """Brute force of mining, from the support and variance of every itemset, and what it examines.
+    """Mine by brute force, from the support and variance of every itemset.
 
-    An itemset is examined if no proper subset of it has an upper bound below the threshold that
-    holds for all subsets of the longest itemset at once: the error is shared by as many. The
-    answers are {itemset: (support, error, lower, upper, decision)} and {itemset: half-width}.
+    An itemset is examined unless a proper subset has an upper bound below the threshold; these
+    bounds hold simultaneously for all subsets of the longest itemset. Returns
+    {itemset: (support, error, lower, upper, decision)} and {itemset: half-width}.
     """
     longest = max(len(itemset) for itemset in bounds)
     longest = min(longest, max_length or longest)

@@ -1,4 +1,4 @@
-"""The best guess: against expectation maximization with dense matrices, and against the truth."""
+"""Likelihood estimates, against expectation maximization with dense matrices and the truth."""
 
 from functools import reduce
 
@@ -35,7 +35,7 @@ def independence(survey, reports, oracle):
 
 
 def steps_of_em(matrix, observed, table, steps):
-    """Every table on the way."""
+    """Return the table after each step."""
     seen = observed > 0
     tables = [table]
     for _ in range(steps):
@@ -46,7 +46,7 @@ def steps_of_em(matrix, observed, table, steps):
 
 
 @pytest.mark.parametrize("count", [40, 3_000, 100_000])
-def test_it_is_so_many_steps_of_em_from_independence(
+def test_the_estimate_is_a_number_of_em_steps_from_independence(
     make_survey, make_reports, oracle, kind, count
 ):
     survey = make_survey(kind, SHAPE)
@@ -60,9 +60,7 @@ def test_it_is_so_many_steps_of_em_from_independence(
     assert found.table.sum() == pytest.approx(1)
 
 
-def test_the_same_reports_lead_to_the_same_estimate_whatever_their_order(
-    make_survey, make_reports, kind
-):
+def test_the_estimate_does_not_depend_on_the_order_of_reports(make_survey, make_reports, kind):
     survey = make_survey(kind, SHAPE)
     reports = make_reports(survey, 500, seed=121)
     first, second = guessed(survey, reports), guessed(survey, reports[::-1])
@@ -71,7 +69,7 @@ def test_the_same_reports_lead_to_the_same_estimate_whatever_their_order(
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5])
-def test_a_few_reports_are_served(make_survey, make_reports, kind, count):
+def test_the_estimate_of_a_few_reports_is_a_table_of_shares(make_survey, make_reports, kind, count):
     survey = make_survey(kind, SHAPE)
     found = guessed(survey, make_reports(survey, count, seed=122))
     assert found.table.min() >= 0
@@ -79,7 +77,7 @@ def test_a_few_reports_are_served(make_survey, make_reports, kind, count):
 
 
 def population(dependent, rng):
-    """Shares of five yes/no answers, alike or independent."""
+    """Shares of five yes/no answers, strongly dependent or independent."""
     single = [np.array([1 - share, share]) for share in rng.uniform(0.2, 0.5, 5)]
     table = reduce(np.multiply.outer, single)
     if not dependent:
@@ -90,8 +88,9 @@ def population(dependent, rng):
 
 
 @pytest.mark.parametrize("dependent", [False, True])
-def test_it_is_nearer_than_independence_and_the_most_likely_table(make_schema, oracle, dependent):
-    """It is near to the better of independence and the most likely table, and mostly better."""
+def test_the_estimate_is_close_to_the_better_of_independence_and_maximum_likelihood(
+    make_schema, oracle, dependent
+):
     schema = make_schema((2,) * 5)
     mechanism = RandomizedResponse(dict.fromkeys(schema.names, "0.7"))
     survey = Survey("test", "Test", schema, mechanism)

@@ -1,8 +1,8 @@
 """Intervals, errors and decisions against simulated surveys.
 
-The population is a fixed table of 2 × 3 × 2 cells, none rarer than 4 %; every survey has 5 000
-respondents. Seeds are fixed, so a failure is a change of the code; the false-alarm rates are what
-a fresh seed would risk.
+The population is a fixed table of 2 × 3 × 2 cells, each with at least 4 %; every survey has 5 000
+respondents. Seeds are fixed, so that a failure is due to a change of the code; the stated
+false-alarm rates are those of a fresh seed.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ RESPONDENTS = 5000
 EVERY_CELL = np.stack(np.unravel_index(np.arange(12), SHAPE), axis=1)
 
 
-def test_every_mechanism_is_simulated_here_or_where_its_own_definition_is():
+def test_every_mechanism_is_simulated_here_or_in_its_own_module():
     elsewhere = {"randomized-gamma-diagonal", "split-questionnaire"}
     assert {*KINDS, *elsewhere} == {mechanism.kind for mechanism in MECHANISMS}
 
@@ -34,7 +34,7 @@ def survey(make_survey, kind):
 
 
 def margin(table, names):
-    """Margin of a table of 12 cells, flat, one axis for each name in the order given."""
+    """Return the flat margin of a table of 12 cells, with the axes in the order of the names."""
     positions = ["abc".index(name) for name in names]
     others = tuple({0, 1, 2} - set(positions))
     kept = sorted(positions)
@@ -52,7 +52,7 @@ def every_report(survey):
 
 
 def counted(survey, reports):
-    """How many of these reports there are of each that there can be."""
+    """Return the number of reports of each possible kind."""
     shape = survey.report_space.shape
     return np.bincount(np.ravel_multi_index(reports.T, shape), minlength=np.prod(shape))
 
@@ -64,7 +64,7 @@ def estimators(survey, tables):
 
 
 def drawn_tables(survey, oracle, target, surveys, rng):
-    """Counts of the reports of many surveys, drawn from the dense matrix, and the truth."""
+    """Return counts of the reports of many surveys, drawn from the dense matrix, and the truth."""
     matrix = oracle.matrix(survey, "abc")
     if target == "population":
         return rng.multinomial(RESPONDENTS, matrix @ SHARES, size=surveys), SHARES
@@ -77,7 +77,7 @@ def drawn_tables(survey, oracle, target, surveys, rng):
 
 @dataclass(frozen=True)
 class Simulation:
-    """What many surveys gave for the cells of one table, one row for each survey."""
+    """Estimates of the cells of one table, with a row for each survey."""
 
     truth: np.ndarray
     support: np.ndarray
@@ -108,12 +108,10 @@ def simulate(make_survey, oracle):
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("target", TARGETS)
-def test_supports_are_unbiased_with_standard_errors_and_intervals_as_predicted(
-    simulate, kind, target
-):
-    # Over 152 cells a |z| of 4.5 is a false alarm in one run of 900. A standard deviation of 4 000
-    # is known to 1.1 %, so 5 % is 4.5 of these: as above. A cell's coverage has a standard
-    # deviation of 0.34 %, so 1.5 % is 4.4 of them: one run of 500.
+def test_supports_are_unbiased_with_the_predicted_errors_and_coverage(simulate, kind, target):
+    # Over 152 cells, a |z| of 4.5 is a false alarm in one run of 900. With 4 000 surveys, a
+    # standard deviation has an error of 1.1 %, so that 5 % is 4.5 of these: as above. A cell's
+    # coverage has a standard deviation of 0.34 %, so that 1.5 % is 4.4 of them: one run of 500.
     for simulation in simulate(kind, target):
         support, truth, variance = simulation.support, simulation.truth, simulation.variance
         spread = support.std(axis=0, ddof=1)
@@ -127,8 +125,8 @@ def test_supports_are_unbiased_with_standard_errors_and_intervals_as_predicted(
 @pytest.mark.nightly
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_covariance_is_as_predicted(survey, oracle, target):
-    # Along 12 fixed directions in the space of tables, as for the standard errors above: one
-    # false alarm in 1 500 runs.
+    # Along 12 random directions in the space of tables, with tolerances as for the standard errors
+    # above: one false alarm in 1 500 runs.
     rng = np.random.default_rng(54)
     surveys = 4000
     tables, _ = drawn_tables(survey, oracle, target, surveys, rng)
@@ -145,10 +143,10 @@ def test_the_covariance_is_as_predicted(survey, oracle, target):
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("target", TARGETS)
-def test_an_itemset_at_the_threshold_is_rarely_lost_to_its_subsets(make_survey, oracle, target):
-    # The bounds that rule out share their error among all subsets, so that subsets cost an itemset
-    # at the threshold at most 2.5 % of surveys. Every respondent answers either 000 or 121, and so
-    # all subsets of 121 are at the threshold too.
+def test_an_itemset_at_the_threshold_is_rarely_pruned_by_its_subsets(make_survey, oracle, target):
+    # The pruning bounds share their error among all subsets, so that an itemset at the threshold is
+    # pruned in at most 2.5 % of surveys. Every respondent answers either 000 or 121, so that all
+    # subsets of 121 are at the threshold too.
     survey = make_survey("randomized-response", SHAPE)
     rng = np.random.default_rng(56)
     surveys, threshold = 1500, 0.2
@@ -168,13 +166,13 @@ def test_an_itemset_at_the_threshold_is_rarely_lost_to_its_subsets(make_survey, 
         support = estimator.table(["a", "b", "c"]).value[1, 2, 1]
         there = (mined.codes == (1, 2, 1)).all(axis=1).any()
         lost += bool(support >= threshold and not there)
-    # 2.5 % and 3 standard deviations: a false alarm in at most one run of 700.
+    # 2.5 % plus 3 standard deviations: a false alarm in at most one run of 700.
     assert lost / surveys < 0.025 + 3 * np.sqrt(0.025 * 0.975 / surveys)
 
 
-def test_the_simulated_channel_is_the_one_of_the_samplers(survey, oracle):
-    # Ties the two ways to simulate: chi-square of 100 000 perturbed copies of each record, at a
-    # level that less than one run of 10 000 reaches.
+def test_the_simulated_channel_is_that_of_the_samplers(survey, oracle):
+    # Chi-square of 100 000 perturbed copies of each record against the dense matrix, at a level
+    # that less than one run of 10 000 reaches.
     rng = np.random.default_rng(58)
     copies = 100_000
     matrix = oracle.matrix(survey, "abc")

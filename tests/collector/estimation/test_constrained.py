@@ -1,4 +1,4 @@
-"""Estimates inside the simplex: the projection onto it, and best guesses."""
+"""Estimates inside the simplex: projection, and likelihood estimates."""
 
 from itertools import combinations, product
 
@@ -12,7 +12,7 @@ from halftruth_shared import DomainTooLarge
 
 
 def by_all_faces(values):
-    """The nearest of the nearest points of the hyperplanes of all faces that lie in these."""
+    """The nearest point of the simplex, by projection onto the hyperplanes of all faces."""
     best, least = None, np.inf
     for face in product((False, True), repeat=values.size):
         inside = np.array(face)
@@ -28,7 +28,7 @@ def by_all_faces(values):
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
 @pytest.mark.parametrize("scale", [0.01, 0.3, 50])
 def test_the_projection_is_the_nearest_point(size, scale):
-    # Moment estimates add up to 1, which the projection does not count on.
+    # Moment estimates add up to 1, but the projection does not require it.
     rng = np.random.default_rng(89)
     for _ in range(5):
         values = rng.normal(1 / size, scale, size)
@@ -57,7 +57,7 @@ def survey_of_thousands(make_survey, make_reports, kind):
 
 
 def mined(estimator):
-    """Every itemset but those with hardly a share: most of 59."""
+    """Mine all itemsets except those with a negligible share."""
     found = estimator.itemsets(1e-9, 3, estimate="likelihood")
     assert len(found) > 30
     return found
@@ -69,7 +69,7 @@ def test_supports_of_itemsets_are_margins_of_tables(estimator, at_once, monkeypa
     found = mined(estimator)
     supports = dict(zip(map(tuple, found.codes.tolist()), found.estimates.value, strict=True))
     whole = estimator.support(["a", "b", "c"], "likelihood")
-    # So that supports are shares, and never grow with an itemset.
+    # Supports are shares, and never increase with the length of an itemset.
     assert whole.min() >= 0
     assert whole.sum() == pytest.approx(1)
     for length in (1, 2, 3):
@@ -85,7 +85,7 @@ def test_supports_of_itemsets_are_margins_of_tables(estimator, at_once, monkeypa
         assert support == pytest.approx(whole[index].sum(), abs=1e-14)
 
 
-def test_selecting_by_an_estimate_goes_by_the_one_asked_for(survey_of_thousands):
+def test_min_support_selects_by_the_requested_estimate(survey_of_thousands):
     survey, reports = survey_of_thousands
     estimator = Estimator(survey, Counts.from_reports(survey, reports))
     every = mined(estimator)
@@ -99,7 +99,7 @@ def test_selecting_by_an_estimate_goes_by_the_one_asked_for(survey_of_thousands)
     assert [itemset.value for itemset in found.rows] == found.estimates.value.tolist()
 
 
-def test_public_answers_are_their_own_estimate(public_survey):
+def test_likelihood_estimates_of_public_answers_are_their_shares(public_survey):
     survey = public_survey((2, 3))
     counts = Counts.from_cells(survey, [[0, 0], [0, 1], [1, 1]], [20, 30, 50])
     table = Estimator(survey, counts).support(["a", "b"], "likelihood")

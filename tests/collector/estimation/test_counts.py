@@ -1,4 +1,4 @@
-"""Counts of reports against a naive loop, in every layout that a table can have."""
+"""Counts of reports against a naive loop, in all memory layouts."""
 
 from collections import Counter
 
@@ -21,7 +21,7 @@ LAYOUTS = {
 
 
 def some_reports(shape, count, seed):
-    """Reports crowded towards small values, so that many are equal."""
+    """Reports with mostly small values, so that many are equal."""
     rng = np.random.default_rng(seed)
     columns = [np.minimum(rng.geometric(0.5, count) - 1, size - 1) for size in shape]
     reports = np.stack(columns, axis=1)
@@ -39,7 +39,7 @@ def survey(make_survey, shape):
     return make_survey("randomized-response", shape)
 
 
-def test_every_different_report_is_counted_once(survey, shape):
+def test_every_distinct_report_has_its_count(survey, shape):
     reports = some_reports(shape, 400, seed=1)
     counts = Counts.from_reports(survey, reports)
     expected = Counter(map(tuple, reports.tolist()))
@@ -91,7 +91,7 @@ def test_counts_of_billions_of_reports_are_exact(make_survey):
         np.testing.assert_array_equal(counts.marginal([1]), [2**40 + 1, 0, 2**41 + 8])
 
 
-def test_no_reports_are_a_count_of_zero(survey, shape):
+def test_an_empty_array_of_reports_gives_zero_counts(survey, shape):
     for empty in ([], np.zeros((0, len(shape)), dtype=int)):
         counts = Counts.from_reports(survey, empty)
         assert counts.reports == 0
@@ -128,7 +128,7 @@ BAD_REPORTS = [
 
 
 @pytest.mark.parametrize(("reports", "field", "said"), BAD_REPORTS)
-def test_what_are_no_reports_is_refused(pair, reports, field, said):
+def test_invalid_reports_are_refused(pair, reports, field, said):
     with pytest.raises(ReportError, match=said) as error:
         Counts.from_reports(pair, reports)
     assert field in (None, error.value.field)
@@ -143,7 +143,7 @@ BAD_COUNTS = [
         )
     ),
     ([4, -1], "counts", "at least 0"),
-    # Beyond 63 bits: one of them, and their sum.
+    # Beyond 63 bits: a single count, and the sum.
     (np.array([2**63 + 5, 1], dtype=np.uint64), None, None),
     (np.array([2**62, 2**62]), None, None),
 ]
@@ -151,7 +151,7 @@ BAD_COUNTS = [
 
 @pytest.mark.parametrize(("counts", "field", "said"), BAD_COUNTS)
 @pytest.mark.parametrize("cells", [[[0, 0], [1, 1]], [[0, 0], [0, 0]]])
-def test_counts_that_are_none_are_refused(pair, cells, counts, field, said):
+def test_invalid_counts_are_refused(pair, cells, counts, field, said):
     with pytest.raises(ReportError, match=said) as error:
         Counts.from_cells(pair, cells, counts)
     assert field in (None, error.value.field)
@@ -178,7 +178,7 @@ def test_writing_into_a_margin_does_not_change_the_counts(pair):
     np.testing.assert_array_equal(counts.marginal([0, 1]), [[1, 0, 0], [0, 1, 1]])
 
 
-def test_counts_of_no_report_have_no_cells(survey, shape):
+def test_no_reports_give_no_cells(survey, shape):
     counts = Counts.from_reports(survey, np.zeros((0, len(shape)), dtype=int))
     assert counts.cells.shape == (0, len(shape))
     assert counts.reports == 0

@@ -1,4 +1,4 @@
-"""Expected errors of the model of all answers, against those of simulated surveys."""
+"""Expected errors of the model of all answers, against simulated surveys."""
 
 from itertools import combinations
 
@@ -42,7 +42,7 @@ def mean_variances(model):
 
 
 def mean_squares(model):
-    """Mean squared error of the same cells, of which the true answers are even."""
+    """Mean squared error of the same cells under uniform answers."""
     found = ([(t.value - 1 / t.value.size).ravel() for t in tables(model, n)] for n in (1, 2, 3))
     return [np.mean(np.concatenate(errors) ** 2) for errors in found]
 
@@ -50,7 +50,7 @@ def mean_squares(model):
 @pytest.mark.parametrize("surveys", [8, pytest.param(600, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("name", DESIGNS)
 def test_planned_errors_are_those_of_fitted_models(name, surveys):
-    """A root mean square of 600 surveys of two free cells or more has an error below 2 %."""
+    """With 600 surveys and two free cells or more, a root mean square has an error below 2 %."""
     shape, mechanism, respondents = DESIGNS[name]
     schema, rng = schema_of(shape), np.random.default_rng(7)
     survey = Survey("s", "S", schema, mechanism(schema))
@@ -66,6 +66,6 @@ def test_planned_errors_are_those_of_fitted_models(name, surveys):
         np.testing.assert_allclose(np.sqrt(np.mean(real, axis=0)), planned, rtol=0.05)
 
 
-def test_reports_that_identify_no_pairs_have_no_model():
+def test_reports_that_do_not_identify_pairs_have_no_model():
     schema = schema_of((4, 3, 4, 3))
     assert expected_model(schema, split("19", 1)(schema), 1_000) is None

@@ -1,4 +1,4 @@
-"""Tables that a survey is expected to give, held against counts that are exactly as expected."""
+"""Expected tables of a survey, against exactly the expected counts."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from halftruth_shared import SplitQuestionnaire, Survey
 
 from .definitions import KINDS, mechanism_of, schema_of
 
-#: Reports of the survey whose counts are as expected, of which few are rounded away.
+#: Number of reports with the expected counts, large enough for negligible rounding.
 MANY = 10**14
 
 
@@ -34,7 +34,7 @@ SURVEYS = [
 
 @pytest.mark.parametrize("names", ["a", "b", "ab", "cb", "ac"])
 @pytest.mark.parametrize("survey", SURVEYS)
-def test_an_expected_table_is_that_of_counts_that_are_as_expected(survey, names):
+def test_an_expected_table_equals_that_of_the_expected_counts(survey, names):
     names, schema, space = list(names), survey.schema, survey.report_space
     people = np.random.default_rng(11).dirichlet(np.full(schema.size, 2.0)).reshape(schema.shape)
     expected = np.rint(report_probabilities(survey.perturbation, people).ravel() * MANY)
@@ -50,7 +50,7 @@ def test_an_expected_table_is_that_of_counts_that_are_as_expected(survey, names)
     np.testing.assert_allclose(counted.value, shares, atol=1e-9)
     for target in (0.0, 1.0):
         one, other = table.sampled(target), counted.sampled(target)
-        # Corrections for the error of a product of estimates are of the order of 1/N.
+        # Bias corrections for products of estimates are of the order of 1/N.
         size = np.abs(other.covariance()).max() * scale + 1e-9
         np.testing.assert_allclose(
             one.covariance(), scale * other.covariance(), rtol=0.01, atol=0.01 * size

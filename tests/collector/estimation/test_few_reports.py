@@ -1,4 +1,4 @@
-"""Where few reports stand behind a cell: how many they are, and what they add to an estimate."""
+"""Numbers of reports behind a cell, and their contributions to an estimate."""
 
 import re
 from collections import Counter
@@ -39,7 +39,7 @@ def even_people(survey, respondents, rng):
     return np.column_stack([rng.integers(0, size, respondents) for size in survey.schema.shape])
 
 
-def test_effective_reports_are_those_of_the_view_and_not_of_everybody():
+def test_effective_reports_are_those_of_the_view():
     rng = np.random.default_rng(1)
     survey = split(2, *[6] * 7)
     estimator = estimator_of(survey, even_people(survey, 5_000, rng), rng)
@@ -57,7 +57,7 @@ def test_effective_reports_are_those_of_the_view_and_not_of_everybody():
     assert effective.max() < 20
 
 
-def test_effective_reports_are_those_in_the_cell_where_reports_are_records():
+def test_effective_reports_of_whole_records_are_those_in_the_cell():
     rng = np.random.default_rng(2)
     for survey in (unperturbed(6, 6), survey_of(GammaDiagonal("19"), (6, 6))):
         estimator = estimator_of(survey, even_people(survey, 3_600, rng), rng)
@@ -67,7 +67,7 @@ def test_effective_reports_are_those_in_the_cell_where_reports_are_records():
 
 
 def test_effective_reports_follow_the_moments_of_a_geometry():
-    # One view of 216 cells: the symbols of each of its cells are one in 19, and six make a cell.
+    # One view of 216 cells: one in 19 symbols belongs to each, and six are one cell of a and b.
     survey = split(3, 6, 6, 6)
     rng = np.random.default_rng(3)
     estimator = estimator_of(survey, even_people(survey, 20_000, rng), rng)
@@ -89,7 +89,7 @@ def test_effective_reports_follow_the_moments_of_a_geometry():
     assert effective.mean() == pytest.approx(expected.mean(), rel=0.2)
 
 
-def test_an_association_among_few_reports_is_named():
+def test_the_strongest_association_is_found_with_few_reports_for_each_cell():
     survey, respondents = split(2, *[6] * 7), 20_000
     rng = np.random.default_rng(8)
     people = even_people(survey, respondents, rng)
@@ -109,8 +109,7 @@ def test_an_association_among_few_reports_is_named():
     ],
     ids=["split of pairs", "split with a geometry", "gamma-diagonal", "unperturbed"],
 )
-def test_samples_are_of_the_estimate_that_they_are_behind(survey, names):
-    """Their mean is the table that they were asked for, their covariance that of the estimate."""
+def test_report_distributions_have_the_mean_and_covariance_of_the_estimate(survey, names):
     if len(names) > reconstruction(survey).max_order:
         pytest.skip("no report is about all three")
     rng = np.random.default_rng(9)
@@ -124,7 +123,7 @@ def test_samples_are_of_the_estimate_that_they_are_behind(survey, names):
         total += sample.reports * mean
         spread = (sample.weights.T * sample.chances) @ sample.weights - np.outer(mean, mean)
         covariance = covariance + sample.reports * spread
-    # What is the same for all reports may be missing.
+    # A constant over all reports may be missing.
     assert total - total.mean() == pytest.approx(shares.ravel() - shares.mean(), abs=1e-12)
     errors = np.sqrt(np.diag(covariance))
     assert errors == pytest.approx(np.sqrt(np.diag(estimate.covariance())), rel=0.2)
@@ -132,8 +131,8 @@ def test_samples_are_of_the_estimate_that_they_are_behind(survey, names):
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("keep", ["1", "9/10"])
-def test_independence_is_rejected_at_its_level_over_all_tables_of_twenty_reports(keep):
-    """Two even questions of two answers: each table of reports with its exact chance."""
+def test_independence_keeps_its_level_over_all_tables_of_twenty_reports(keep):
+    """Two yes/no questions with uniform answers; each table has its exact probability."""
     survey = survey_of(RandomizedResponse({"a": keep, "b": keep}), (2, 2), public="ab")
     cells = np.stack(np.indices((2, 2)), axis=-1).reshape(-1, 2)
     chance = below = tested = Fraction(0)

@@ -12,7 +12,7 @@ from .definitions import Z
 
 
 def holds(found, ratio):
-    """Whether a set as a message holds a ratio."""
+    """Return whether the set of a result contains a ratio."""
     if found.set == "everything":
         return True
     if found.set == "outside":
@@ -22,14 +22,14 @@ def holds(found, ratio):
 
 
 def messages(*numbers, of=QUANTITIES["coefficient"]):
-    """Sets of ratios as messages have them."""
+    """Sets of ratios as rows of a result."""
     sets = Quotients(*numbers).sets(Z)
     nothing = np.full(len(sets.kind), np.nan)
     return rows_of(columns(of, nothing, nothing, sets))
 
 
 def random_cases(count):
-    """Estimates with covariances that are positive definite, from clear to hopeless."""
+    """Estimates with positive definite covariances, with small to large errors."""
     rng = np.random.default_rng(5)
     roots = rng.normal(size=(count, 2, 2)) * rng.choice([0.01, 0.1, 1.0], size=(count, 1, 1))
     matrices = roots @ roots.transpose(0, 2, 1) + 1e-8 * np.eye(2)
@@ -37,7 +37,7 @@ def random_cases(count):
     return means, matrices
 
 
-def test_a_set_holds_exactly_the_ratios_of_its_definition():
+def test_a_set_contains_exactly_the_ratios_of_its_definition():
     means, matrices = random_cases(500)
     sets = messages(*means.T, matrices[:, 0, 0], matrices[:, 1, 1], matrices[:, 0, 1])
     tried = np.concatenate([np.linspace(-5, 5, 81), [-1e6, -1e3, 1e3, 1e6]])
@@ -51,8 +51,8 @@ def test_a_set_holds_exactly_the_ratios_of_its_definition():
     assert {found.set for found in sets} == {"interval", "outside", "everything"}
 
 
-def test_a_set_of_shares_has_the_shares_that_the_definition_allows_and_no_other_ends():
-    """Whoever reads only the two ends never takes the gap for the set."""
+def test_a_set_of_shares_is_the_part_of_the_definition_between_0_and_1():
+    """The two ends alone enclose the set; only sets with a gap are smaller."""
     means, matrices = random_cases(500)
     columns = (*means.T, matrices[:, 0, 0], matrices[:, 1, 1], matrices[:, 0, 1])
     kinds = set()
@@ -74,8 +74,8 @@ def test_a_set_of_shares_has_the_shares_that_the_definition_allows_and_no_other_
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("clear", [0.0, 0.5, 2.0, 10.0])
-def test_coverage_is_as_promised_however_weak_the_denominator(clear):
-    """20 000 normal pairs: 95 % within 0.6 %, four standard deviations."""
+def test_coverage_is_nominal_however_small_the_denominator(clear):
+    """With 20 000 normal pairs, the tolerance of 0.6 points is four standard deviations."""
     rng = np.random.default_rng(6)
     matrix = np.array([[0.02, 0.01], [0.01, 0.03]])
     x = clear * np.sqrt(matrix[1, 1])
@@ -96,7 +96,7 @@ def test_coverage_is_as_promised_however_weak_the_denominator(clear):
         ((0.0, 0.0, 0.01, 0.01, 0.0), "everything"),
     ],
 )
-def test_what_is_unknown_or_unbounded_is_said_to_be(numbers, said):
+def test_unknown_sets_are_missing_and_unbounded_ones_say_everything(numbers, said):
     [found] = messages(*(np.array([number]) for number in numbers))
     assert (found.interval and found.set) == said
     if found.interval is not None:

@@ -1,4 +1,4 @@
-"""Errors of a finite population, against every sample and every report."""
+"""Errors for a finite population, against an enumeration of all samples and reports."""
 
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -24,8 +24,8 @@ def counted(armed, old=0):
     return Counts.from_cells(SURVEY, cells, numbers)
 
 
-def test_its_variance_is_right_on_average_over_all_samples_and_reports():
-    """All samples of 3 of 5 people, two of whom are armed, and all their reports, by fractions."""
+def test_the_variance_is_unbiased_over_all_samples_and_reports():
+    """Exact over samples of 3 of 5 people, two of whom are armed, and over all their reports."""
     people, size = (1, 1, 0, 0, 0), 3
     samples = list(combinations(people, size))
     mean = square = estimated = Fraction(0)
@@ -40,13 +40,13 @@ def test_its_variance_is_right_on_average_over_all_samples_and_reports():
             table = Estimator(SURVEY, counted(report), population=len(people)).table(["armed"])
             estimated += chance * Fraction(float(table.covariance()[1, 1]))
     assert mean == Fraction(2, 5)
-    # Of these respondents alone it is too large by n/(n − 1), of a large population unbiased.
+    # For the respondents alone it is too large by n/(n − 1); for a large population unbiased.
     perturbation = KEEP * (1 - KEEP) / (2 * KEEP - 1) ** 2 / size
     excess = Fraction(size, len(people)) * perturbation / (size - 1)
     assert float(estimated) == pytest.approx(float(square - mean**2 + excess), rel=1e-9)
 
 
-def test_it_lies_between_that_of_a_large_population_and_of_these_respondents():
+def test_the_error_lies_between_those_of_a_large_population_and_of_the_respondents():
     counts = counted([1] * 300 + [0] * 700)
     large = Estimator(SURVEY, counts).table(["armed"])
 
@@ -55,11 +55,11 @@ def test_it_lies_between_that_of_a_large_population_and_of_these_respondents():
 
     assert error(1000) == pytest.approx(large.alone.standard_error()[1])
     assert error(10**9) == pytest.approx(large.standard_error()[1])
-    # Warner's estimate 0.1 of 1 000 of 4 000 people: 3/4 of 0.1 · 0.9, and all of 3/16 · 4.
+    # Warner's estimate 0.1 from 1 000 of 4 000 people: 3/4 of 0.1 · 0.9, and all of 3/16 · 4.
     assert error(4000) ** 2 == pytest.approx((0.75 * 0.09 + 0.75) / 999)
 
 
-def test_shares_within_a_group_have_it_too():
+def test_shares_within_a_group_have_the_finite_population_variance():
     rng = np.random.default_rng(61)
     cells = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
     counts = Counts.from_cells(SURVEY, cells, rng.multinomial(8000, [0.3, 0.3, 0.2, 0.2]))
@@ -78,14 +78,14 @@ def test_shares_within_a_group_have_it_too():
     ("people", "model", "message"),
     [(999, None, "population: 1000 reports have been counted"), (2000, object(), "a large one")],
 )
-def test_populations_that_are_none_are_refused(people, model, message):
+def test_invalid_populations_are_refused(people, model, message):
     with pytest.raises(ParameterError, match=message):
         Estimator(SURVEY, counted([1] * 1000), model=model, population=people)
 
 
 @pytest.mark.nightly
-def test_its_intervals_hold_the_truth_as_often_as_they_say():
-    """1 500 of 2 000 people by a good die, where a large population's hold it more often."""
+def test_intervals_for_a_finite_population_have_their_nominal_coverage():
+    """1 500 of 2 000 people, kept with 0.95; intervals for a large population cover more."""
     survey = Survey("s", "S", Schema([SCHEMA.attributes[0]]), RandomizedResponse({"armed": "0.95"}))
     rng, people = np.random.default_rng(62), np.repeat([0, 1], [1400, 600])
     held = []
@@ -100,7 +100,7 @@ def test_its_intervals_hold_the_truth_as_often_as_they_say():
             row.append(lower[1] <= 0.3 <= upper[1])
         held.append(row)
     finite, large = np.mean(held, axis=0)
-    # Three standard errors.
+    # The tolerance is three standard errors.
     assert finite == pytest.approx(0.95, abs=0.015)
     assert large > 0.975
 
@@ -118,8 +118,8 @@ def regressed(counts, survey=SURVEY, **fields):
     return asked("regression", counts, survey, **query).rows
 
 
-def test_a_regression_has_that_of_the_table_it_is_fitted_to():
-    """Coefficients are the same function of it, whatever its errors are taken to be."""
+def test_a_regression_has_the_finite_population_variance():
+    """Coefficients are the same for each target; variances are the weighted mean."""
     rng = np.random.default_rng(63)
     cells = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
     counts = Counts.from_cells(SURVEY, cells, rng.multinomial(8000, [0.3, 0.2, 0.2, 0.3]))
@@ -138,7 +138,7 @@ def test_a_regression_has_that_of_the_table_it_is_fitted_to():
         ("weighted", {"method": "raking"}, "population: raked respondents are no simple random"),
     ],
 )
-def test_where_there_is_no_simple_random_sample_of_a_table_it_is_refused(name, fields, message):
+def test_analyses_without_a_simple_random_sample_refuse_a_population(name, fields, message):
     of = {
         "regression": {"outcome": "armed", "predictors": ["old"]},
         "weighted": {"margins": {"old": {"no": 0.5, "yes": 0.5}}},
@@ -148,8 +148,8 @@ def test_where_there_is_no_simple_random_sample_of_a_table_it_is_refused(name, f
 
 
 @pytest.mark.parametrize("surveys", [60, pytest.param(2_000, marks=pytest.mark.nightly)])
-def test_regressions_and_calibrated_shares_of_it_hold_the_truth(surveys):
-    """1 500 of 2 000 people by good dice: of all people's own coefficients, and their share."""
+def test_regressions_and_calibrated_shares_cover_the_truth_of_a_finite_population(surveys):
+    """1 500 of 2 000 people with little perturbation, against coefficients and shares of all."""
     schema = Schema([SCHEMA.attributes[0], Attribute("old", ["no", "yes"], sensitive=False)])
     survey = Survey("s", "S", schema, RandomizedResponse({"armed": "0.95", "old": "1"}))
     people = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], [900, 500, 200, 400], axis=0)

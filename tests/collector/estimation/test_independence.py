@@ -1,4 +1,4 @@
-"""The test of independence: its formula, and its size by simulation."""
+"""The test of independence: its formula, and its level by simulation."""
 
 from types import SimpleNamespace
 
@@ -47,7 +47,7 @@ def tables(survey, shares, respondents, surveys=SURVEYS, seed=1):
 
 
 def rates(survey, shares, respondents, **asked):
-    """How often a test was possible, and how often at 5 % it then rejected."""
+    """Return how often the test was defined, and how often it then rejected at 5 %."""
     p_values = [test.p_value for test in outcomes(survey, shares, respondents, **asked)]
     tested = [p for p in p_values if p is not None]
     rejected = np.mean([p < 0.05 for p in tested]) if tested else None
@@ -63,8 +63,8 @@ def independent(*margins):
 
 HALVES = [0.5, 0.5]
 
-#: 1 500 surveys: 5 % is known to 0.56 %, so that 3 to 7 % is 3.5 standard deviations each way, and
-#: all of these together raise a false alarm in less than one run of 150 if each has its size.
+#: With 1 500 surveys, 5 % has an error of 0.56 points, so that 3 to 7 % is 3.5 of these each way;
+#: all of these together raise a false alarm in less than one run of 150 if each keeps its level.
 UNDER_INDEPENDENCE = {
     "randomized response, 50": (response("9/10", 2, 2), ([0.6, 0.4], [0.7, 0.3]), 50),
     "randomized response, 500": (response("7/10", 2, 2), ([0.6, 0.4], [0.7, 0.3]), 500),
@@ -76,7 +76,7 @@ UNDER_INDEPENDENCE = {
                             100),
     "gamma-diagonal, 1 000": (survey_of(GammaDiagonal("19"), 2, 3), ([0.6, 0.4], [0.5, 0.3, 0.2]),
                               1_000),
-    # Every third attribute makes the reports of two independent ones dependent.
+    # The other attributes make the reports of two independent ones dependent.
     "gamma-diagonal with others, 5 000": (survey_of(GammaDiagonal("19"), 2, 2, 3, 2),
                                           ([0.6, 0.4], [0.7, 0.3], [0.5, 0.3, 0.2], HALVES), 5_000),
     "rare categories, 1 000": (response("99/100", 5, 2),
@@ -94,8 +94,8 @@ def test_true_independence_is_rejected_in_one_of_twenty_surveys(name):
 
 
 @pytest.mark.parametrize("respondents", [20, 100, 500])
-def test_few_reports_are_not_tested_rather_than_wrongly(respondents):
-    """CENSUS-like: 2 000 cells, so that a category is known to no better than ±100 points."""
+def test_the_test_is_undefined_with_too_few_reports(respondents):
+    """As in CENSUS: with 2 000 cells, a share has a margin of about ±100 points."""
     survey = survey_of(GammaDiagonal("19"), 2, 2, 20, 25)
     shares = independent(HALVES, HALVES, [1 / 20] * 20, [1 / 25] * 25)
     found = rates(survey, shares, respondents, surveys=100)
@@ -109,14 +109,14 @@ def test_few_reports_are_not_tested_rather_than_wrongly(respondents):
     ("survey", "respondents"),
     [(response("8/10", 2, 2), 1_000), (survey_of(GammaDiagonal("19"), 2, 2), 500)],
 )
-def test_dependent_answers_are_found_out(survey, respondents):
+def test_dependence_is_detected(survey, respondents):
     shares = np.array([[0.4, 0.1], [0.15, 0.35]])
     found = rates(survey, shares, respondents, surveys=100)
     assert found.tested > 0.99
     assert found.rejected > 0.95
 
 
-def test_where_nothing_is_perturbed_it_is_pearsons_test():
+def test_the_test_without_perturbation_is_pearsons():
     survey = response("1", 3, 4)
     counts = np.random.default_rng(4).integers(5, 40, (3, 4))
     cells = np.stack(np.indices((3, 4)), axis=-1).reshape(-1, 2)
@@ -125,11 +125,11 @@ def test_where_nothing_is_perturbed_it_is_pearsons_test():
     pearson = chi2_contingency(counts, correction=False)
     n = counts.sum()
     assert found.degrees_of_freedom == pearson.dof == 6
-    # Variances are divided by N − 1 here.
+    # Variances are divided by N − 1.
     assert found.statistic == pytest.approx(pearson.statistic * (n - 1) / n, rel=1e-9)
 
 
-def test_where_nothing_is_perturbed_residuals_are_haberman_s_within_each_layer():
+def test_residuals_without_perturbation_are_haberman_s_within_each_layer():
     survey = response("1", 3, 4, 2)
     counts = np.random.default_rng(4).integers(5, 40, (3, 4, 2))
     cells = np.stack(np.indices((3, 4, 2)), axis=-1).reshape(-1, 3)
@@ -141,12 +141,12 @@ def test_where_nothing_is_perturbed_residuals_are_haberman_s_within_each_layer()
         rows, columns = observed.sum(axis=1) / total, observed.sum(axis=0) / total
         variance = total * np.multiply.outer(rows * (1 - rows), columns * (1 - columns))
         expected = (observed - total * np.outer(rows, columns)) / np.sqrt(variance)
-        # Variances are divided by N − 1 here.
+        # Variances are divided by N − 1.
         scale = np.sqrt((counts.sum() - 1) / counts.sum())
         assert found[:, :, layer] == pytest.approx(scale * expected, rel=1e-9)
 
 
-def test_residuals_are_undefined_where_hardly_anybody_is():
+def test_residuals_are_undefined_in_rare_categories_and_with_one_report():
     table = next(tables(response("9/10", 3, 2), independent([0.5, 0.49, 0.01], HALVES), 400))
     found = Departures(table).residuals
     assert np.isnan(found[2]).all()
@@ -157,7 +157,7 @@ def test_residuals_are_undefined_where_hardly_anybody_is():
     assert np.isnan(Departures(single.table(["sex", "vote"])).residuals).all()
 
 
-def test_the_order_of_attributes_and_categories_does_not_matter():
+def test_the_statistic_does_not_depend_on_the_order_of_attributes_and_categories():
     survey = survey_of(GammaDiagonal("19"), 2, 3)
     reports = np.random.default_rng(5).integers(0, (2, 3), (800, 2))
     estimator = Estimator(survey, Counts.from_reports(survey, reports))
@@ -167,7 +167,7 @@ def test_the_order_of_attributes_and_categories_does_not_matter():
         assert Departures(other).test().statistic == pytest.approx(found.statistic, rel=1e-8)
 
 
-def test_one_report_tests_nothing():
+def test_one_report_leaves_the_test_undefined():
     survey = response("9/10", 2, 2, 2)
     estimator = Estimator(survey, Counts.from_reports(survey, [[0, 0, 0]]))
     assert Departures(estimator.table(["a", "b"])).test().undefined == "one report shows no error"

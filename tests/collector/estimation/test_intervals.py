@@ -1,4 +1,4 @@
-"""Coverage of the intervals of single shares with few reports, by enumeration of all reports."""
+"""Coverage of the intervals of shares with few reports, by enumeration of all reports."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ FEW = [
     ({"design": "warner", "p": "3/4"}, 30, 0.02),
     ({"design": "crosswise", "prevalence": "3/20"}, 50, 0.02),
 ]
-#: By questions: a mechanism whose reports are not two symbols, and true shares.
+#: Shape, a mechanism whose reports are more than two symbols, and true shares.
 SEVERAL = [
     ((3,), DistortionMatrices({"a": uneven_matrix(3)}), (0.02, 0.08, 0.9)),
     ((3,), DistortionMatrices({"a": uneven_matrix(3)}), (0.3, 0.1, 0.6)),
@@ -30,13 +30,13 @@ SEVERAL = [
 
 
 def of_design(design):
-    """One yes/no question."""
+    """A survey of one yes/no question."""
     schema = Schema([Attribute("a", ["no", "yes"])])
     return Survey("s", "S", schema, DistortionMatrices({}, {"a": design}))
 
 
 def every_count(reports, symbols):
-    """All counts of so many reports."""
+    """Return all possible counts of this number of reports."""
     if symbols == 1:
         return [(reports,)]
     return [
@@ -47,7 +47,7 @@ def every_count(reports, symbols):
 
 
 def coverage(survey, shares, reports):
-    """Probability that the interval of each share holds it, and that there is none."""
+    """Return the probabilities that the interval of each share covers it, and that it is empty."""
     channel = survey.perturbation.channel(survey.schema.names)
     shares = np.array(shares)
     chances = channel.forward(shares.reshape(channel.shape)).ravel()
@@ -72,8 +72,10 @@ def coverage(survey, shares, reports):
 
 
 @pytest.mark.parametrize(("design", "reports", "share"), FEW)
-def test_intervals_of_a_question_with_few_reports_hold_their_level(design, reports, share):
-    """Where π̂ ± 1.96 errors holds the truth in 53 to 95 % of surveys."""
+def test_intervals_of_a_yes_no_question_with_few_reports_keep_their_coverage(
+    design, reports, share
+):
+    """Wald intervals (± 1.96 errors) cover the truth in only 53 to 95 % of these surveys."""
     survey = of_design(design)
     held, empty = coverage(survey, (1 - share, share), reports)
     assert ((held > 0.92) & (held < 0.97)).all()
@@ -81,14 +83,14 @@ def test_intervals_of_a_question_with_few_reports_hold_their_level(design, repor
 
 
 @pytest.mark.parametrize(("shape", "mechanism", "shares"), SEVERAL)
-def test_intervals_of_several_answers_with_few_reports_hold_their_level(shape, mechanism, shares):
-    """Where ± 1.96 errors holds the truth in 65 to 94 % of surveys."""
+def test_intervals_of_more_answers_with_few_reports_keep_their_coverage(shape, mechanism, shares):
+    """Wald intervals (± 1.96 errors) cover the truth in only 65 to 94 % of these surveys."""
     held, _ = coverage(survey_of(mechanism, shape), shares, 25)
     assert ((held > 0.92) & (held < 0.97)).all()
 
 
 @pytest.mark.parametrize("yes", [0, 1, 17, 50])
-def test_intervals_of_two_symbols_are_wilsons_with_both_ends_transformed(yes):
+def test_intervals_of_two_symbols_are_transformed_wilson_intervals(yes):
     survey = of_design(FEW[0][0])
     table = Estimator(survey, Counts.from_cells(survey, [[0], [1]], [50 - yes, yes])).table(["a"])
     lower, upper = table_intervals(table)

@@ -1,4 +1,4 @@
-"""Mining against brute force: every itemset enumerated, bounded and selected one by one."""
+"""Mining against brute force: every itemset enumerated, bounded and selected separately."""
 
 from functools import cache
 from itertools import combinations
@@ -26,13 +26,13 @@ AT_ONCE = "halftruth_collector.estimation.tables._AT_ONCE"
 
 @pytest.fixture(scope="module")
 def known(oracle):
-    """Support and variance of every itemset of some reports, each worked out once."""
+    """Support and variance of every itemset of some reports, computed once."""
     return cache(lambda survey, rows, target: oracle.itemsets(survey, np.array(rows), target))
 
 
 @pytest.fixture
 def check(known, monkeypatch):
-    """Compare mining with brute force, as small domains are mined and as large ones are."""
+    """Compare mining with brute force, both with the whole table at once and level by level."""
 
     def against_brute_force(survey, reports, min_support, **asked):
         target, confidence = asked.pop("target", "population"), asked.get("confidence", 0.95)
@@ -100,7 +100,7 @@ def test_only_items_count(make_survey, make_reports, check, items):
         assert set(mined.codes[:, position].tolist()) <= {-1, *codes}
 
 
-def test_every_threshold_is_served(make_survey, make_reports, check):
+def test_mining_equals_brute_force_at_every_threshold(make_survey, make_reports, check):
     survey = make_survey("distortion-matrices", SHAPE)
     reports = make_reports(survey, 2000, seed=24, concentration=0.2)
     for min_support in (0.001, 0.02, 0.3, 0.9, 1):
@@ -108,7 +108,7 @@ def test_every_threshold_is_served(make_survey, make_reports, check):
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_every_confidence_is_served(make_survey, make_reports, check, target):
+def test_mining_equals_brute_force_at_every_confidence(make_survey, make_reports, check, target):
     survey = make_survey("distortion-matrices", (2, 3, 2))
     reports = make_reports(survey, 1000, seed=25)
     for confidence in (0.01, 0.6, 0.9999):
@@ -117,7 +117,7 @@ def test_every_confidence_is_served(make_survey, make_reports, check, target):
 
 @pytest.mark.parametrize("count", [1, 2, 5])
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_handful_of_reports_is_mined_with_what_they_determine(
+def test_mining_a_few_reports_equals_brute_force(
     make_survey, make_reports, check, kind, count, target
 ):
     survey = make_survey(kind, (2, 3, 2))
@@ -126,7 +126,7 @@ def test_a_handful_of_reports_is_mined_with_what_they_determine(
 
 
 @pytest.mark.parametrize("cells", [2**17, 0])
-def test_itemsets_come_shortest_first_then_most_frequent_first(
+def test_itemsets_are_sorted_by_length_and_support(
     make_survey, make_reports, kind, cells, monkeypatch
 ):
     monkeypatch.setattr(AT_ONCE, cells)
@@ -136,7 +136,7 @@ def test_itemsets_come_shortest_first_then_most_frequent_first(
     keys = [(len(row["itemset"]), -row.value) for row in mined.rows]
     assert keys == sorted(keys)
     assert len(mined) == len(keys) > 20
-    # Columns and iteration tell the same, items in the order of the survey.
+    # Columns and rows agree, with items in the order of the survey.
     for row, itemset in enumerate(mined.rows):
         codes = zip(survey.schema.names, mined.codes[row].tolist(), strict=True)
         expected = [(name, f"c{code}") for name, code in codes if code >= 0]
@@ -144,7 +144,7 @@ def test_itemsets_come_shortest_first_then_most_frequent_first(
         assert mined.lengths[row] == len(expected)
 
 
-def test_nothing_is_ruled_out_by_the_itemset_without_items(make_survey, check):
+def test_the_empty_itemset_prunes_nothing(make_survey, check):
     survey = make_survey("randomized-response", (2, 3, 2))
     rng = np.random.default_rng(39)
     for count in range(3, 60):
@@ -152,7 +152,7 @@ def test_nothing_is_ruled_out_by_the_itemset_without_items(make_survey, check):
         check(survey, reports, 1, target="respondents")
 
 
-def test_a_support_exactly_at_the_threshold_is_reached(public_survey):
+def test_the_threshold_is_inclusive(public_survey):
     survey = public_survey((2, 2))
     counts = Counts.from_cells(survey, [[0, 0], [1, 1]], [1, 3])
     mined = aimed(Estimator(survey, counts), "respondents").itemsets(0.25, max_length=1)
@@ -161,7 +161,7 @@ def test_a_support_exactly_at_the_threshold_is_reached(public_survey):
 
 
 @pytest.mark.parametrize("cells", [2**17, 0])
-def test_no_itemset_at_all_is_a_result(make_survey, make_reports, kind, cells, monkeypatch):
+def test_a_list_of_itemsets_can_be_empty(make_survey, make_reports, kind, cells, monkeypatch):
     monkeypatch.setattr(AT_ONCE, cells)
     survey = make_survey(kind, SHAPE)
     reports = make_reports(survey, 5000, seed=33)
@@ -172,7 +172,7 @@ def test_no_itemset_at_all_is_a_result(make_survey, make_reports, kind, cells, m
     assert [entry.length for entry in mined.precision] == [1]
 
 
-def test_a_high_confidence_is_served_for_many_attributes(make_survey):
+def test_mining_accepts_a_high_confidence_with_many_attributes(make_survey):
     survey = make_survey("randomized-response", (2,) * 32, {j: [1] for j in range(32)})
     reports = np.eye(32, dtype=int)
     mined = estimator_of(survey, reports).itemsets(0.9, 32, confidence=0.9999999)
@@ -186,7 +186,7 @@ def estimator(make_survey, make_reports):
 
 
 def test_too_many_itemsets_are_refused(estimator, monkeypatch):
-    # Lengths 1 and 2 of shape (2, 3, 2, 4) have 11 and 44 itemsets; near 0 none is ruled out.
+    # Shape (2, 3, 2, 4) has 11 and 44 itemsets of lengths 1 and 2; near 0 none is pruned.
     monkeypatch.setattr("halftruth_collector.estimation.itemsets.MAX_ITEMSETS", 54)
     monkeypatch.setattr(AT_ONCE, 0)
     with pytest.raises(DomainTooLarge, match=r"more than 54 itemsets .* length 2") as caught:
@@ -197,7 +197,7 @@ def test_too_many_itemsets_are_refused(estimator, monkeypatch):
 
 @pytest.mark.parametrize(("limit", "length"), [(3, 1), (9, 2), (10, 3), (14, 4)])
 def test_too_many_attribute_subsets_are_refused(estimator, monkeypatch, limit, length):
-    # Four attributes have 4, 6, 4 and 1 subsets; a threshold near 0 rules none out.
+    # Four attributes have 4, 6, 4 and 1 subsets; a threshold near 0 prunes none.
     monkeypatch.setattr("halftruth_collector.estimation.itemsets.MAX_SUBSETS", limit)
     monkeypatch.setattr(AT_ONCE, 0)
     with pytest.raises(DomainTooLarge, match=f"more than {limit} .* length {length}") as error:
@@ -206,8 +206,8 @@ def test_too_many_attribute_subsets_are_refused(estimator, monkeypatch, limit, l
     assert estimator.itemsets(1e-6, max_length=length - 1) if length > 1 else True
 
 
-def test_sets_without_end_are_refused_before_a_long_level(monkeypatch):
-    """Sixty questions have 34 220 triples, whose tables say nothing but that there are too many."""
+def test_too_many_subsets_are_refused_before_the_previous_level_is_computed(monkeypatch):
+    """Sixty questions have 34 220 triples, whose tables need not be computed for the refusal."""
     names = [f"q{j}" for j in range(60)]
     schema = Schema([Attribute(name, ("no", "yes")) for name in names])
     survey = Survey("long", "Long", schema, Response(dict.fromkeys(names, "0.8")))
@@ -229,7 +229,7 @@ def test_sets_without_end_are_refused_before_a_long_level(monkeypatch):
     assert len(asked) == 60 + 1_770
 
 
-#: Shape, reports, threshold, range of the half-widths, and how the verdict begins.
+#: Shape, reports, threshold, range of the half-widths, and the beginning of the sentence.
 VERDICTS = {
     "usable": ((2, 3, 2), 50_000, 0.05, (0, 0.05), "usable: "),
     "usable below the threshold": ((2, 3, 2), 7_000, 0.01, (0.015, 0.05), "usable: "),
@@ -241,9 +241,7 @@ VERDICTS = {
 
 
 @pytest.mark.parametrize("case", VERDICTS)
-def test_precision_is_its_margin_whatever_the_threshold_which_is_another_sentence(
-    make_survey, make_reports, case
-):
+def test_the_grade_follows_the_margin_and_not_the_threshold(make_survey, make_reports, case):
     shape, count, threshold, (least, most), words = VERDICTS[case]
     survey = make_survey("gamma-diagonal", shape)
     reports = make_reports(survey, count, seed=36)
@@ -271,7 +269,7 @@ def test_precision_of_one_report_is_unknown(make_survey, cells, monkeypatch):
 
 
 def least_margin(oracle, survey, reports, length, share):
-    """Smallest margin of all itemsets of a length at a share, everybody else evenly elsewhere."""
+    """Return the smallest margin of all itemsets of a length at a share, the rest uniform."""
     smallest = np.inf
     for names in combinations(survey.schema.names, length):
         matrix = oracle.matrix(survey, names)
@@ -291,7 +289,7 @@ def test_mining_stops_at_the_length_whose_least_margin_exceeds_the_threshold(
     monkeypatch.setattr(AT_ONCE, cells)
     mechanism = Response(dict(zip("abcd", ("0.6", "0.65", "0.7", "0.62"), strict=True)))
     survey = Survey("s", "S", make_schema((2, 2, 2, 2)), mechanism)
-    # Whatever the estimates are: all answers alike, or none.
+    # Independent of the estimates: with equal answers, and with uniform ones.
     every = np.indices((2,) * 4).reshape(4, -1).T
     for records in (np.zeros((4_000, 4), int), every.repeat(250, axis=0)):
         reports = survey.perturbation.reports(records, np.random.default_rng(1))
@@ -315,7 +313,7 @@ def test_mining_stops_at_the_length_whose_least_margin_exceeds_the_threshold(
     assert estimator.itemsets(0.001).unexamined.length == 2
 
 
-def test_a_page_of_many_questions_stops_before_too_many_combinations_and_is_not_refused():
+def test_without_max_length_mining_stops_before_too_many_combinations():
     names = [f"q{j}" for j in range(60)]
     schema = Schema([Attribute(name, ("no", "yes")) for name in names])
     survey = Survey("long", "Long", schema, Response(dict.fromkeys(names, "0.99")))

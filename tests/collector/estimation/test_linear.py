@@ -1,4 +1,4 @@
-"""Linear regression from pairs of answers: against least squares of records, and by simulation."""
+"""Linear regression from tables of pairs, against least squares of records and by simulation."""
 
 from datetime import UTC, datetime
 
@@ -91,11 +91,11 @@ def test_unperturbed_scores_give_least_squares(pairs):
     y = SCORES[records[:, 3]]
     least, *_ = np.linalg.lstsq(x, y)
     assert found.coefficients == pytest.approx(least, abs=1e-9)
-    # White's variance, written over records; variances are divided by N − 1 here.
+    # White's variance over records, divided by N − 1 as everywhere here.
     bread, rest = np.linalg.inv(x.T @ x), y - x @ least
     white = bread @ ((x.T * rest**2) @ x) @ bread * 500 / 499
     assert found.covariance == pytest.approx(white, rel=1e-9)
-    # The score test of Boos (1992), and every value that it does not reject.
+    # The score test of Boos (1992), at 0 and at both ends of the interval.
     sets = found.ratio.sets(1.96)
     for j in range(3):
         others = np.delete(x, j, axis=1)
@@ -115,17 +115,17 @@ ASKED = [
 
 @pytest.mark.parametrize("asked", ASKED)
 @pytest.mark.parametrize("name", SURVEYS)
-def test_tables_of_pairs_tell_what_the_table_of_all_answers_tells(name, asked):
+def test_tables_of_pairs_give_the_coefficients_of_the_whole_table(name, asked):
     survey, rng = SURVEYS[name], np.random.default_rng(5)
     counts = counted(survey, people(20_000, rng), rng)
     pairs, table = fitted(survey, counts, **asked), fitted(survey, counts, pairs=False, **asked)
     assert pairs.coefficients == pytest.approx(table.coefficients, abs=1e-9)
-    # Views have a variance in closed form there, and that of their reports here.
+    # For views, the table uses a closed-form variance and the pairs that of the reports.
     near = 0.05 if name.startswith("split") else 1e-9
     assert pairs.standard_error == pytest.approx(table.standard_error, rel=near)
 
 
-def test_reports_of_pairs_alone_are_enough():
+def test_reports_about_pairs_of_questions_are_sufficient():
     survey, rng = split(2), np.random.default_rng(6)
     records = people(5_000, rng)
     errors = []
@@ -138,7 +138,7 @@ def test_reports_of_pairs_alone_are_enough():
     assert 0.8 < np.std(errors) < 1.2
 
 
-def test_what_pairs_cannot_tell_is_refused():
+def test_models_that_pairs_cannot_estimate_are_refused_or_undefined():
     survey = Survey(
         "s",
         "S",
@@ -158,11 +158,11 @@ def test_what_pairs_cannot_tell_is_refused():
     assert one.undefined == "one report shows no error"
 
 
-# -- an answer of 1 % among the predictors ---------------------------------------------------------
+# --- An answer of 1 % among the predictors.
 
 
 def world(sizes, effect, rng, count=20_000):
-    """Reports where the last answer depends on b alone, and 1 % give the last answer to a."""
+    """Records where d depends only on b, and a has its last answer in 1 % of them."""
     shares = np.full(sizes[0], 0.99 / (sizes[0] - 1))
     shares[-1] = 0.01
     records = np.stack(
@@ -174,7 +174,7 @@ def world(sizes, effect, rng, count=20_000):
 
 
 def rejected(sizes, effect, surveys):
-    """Share of surveys in which the interval of each slope leaves out 0, and of bounded ones."""
+    """Rates of surveys whose interval of each slope excludes 0, and of bounded intervals."""
     survey = Survey("g", "G", schema_of(sizes), GammaDiagonal(19))
     left_out, bounded = [], []
     for seed in range(surveys):
@@ -185,14 +185,14 @@ def rejected(sizes, effect, surveys):
         sets = found.ratio.sets(normal_quantile(0.05))
         inside = (sets.lower <= 0) & (sets.upper >= 0)
         left_out.append(np.where(sets.kind == INTERVAL, ~inside, inside & (sets.kind < EVERYTHING)))
-        # A value that is left out is rejected by the test, too.
+        # Score test and interval agree.
         assert (left_out[-1] == (np.abs(found.z) > normal_quantile(0.05))).all()
         bounded.append(sets.kind == INTERVAL)
     return np.mean(left_out, axis=0)[1:], np.mean(bounded, axis=0)[1:]
 
 
-def test_a_rare_predictor_makes_no_effects_and_hides_none():
-    """Of 25 surveys each; the model's coefficients left out 0 in 8 % here, and in 24 % below."""
+def test_a_rare_predictor_causes_no_false_effects_and_hides_no_true_one():
+    """With 25 surveys each; the model of all answers rejects 8 % here, and 24 % below."""
     null, _ = rejected((3, 3, 2, 4), 0.0, 25)
     assert null.mean() <= 0.05 + 2 * np.sqrt(0.0475 / 125)
     strong, bounded = rejected((3, 3, 2, 4), 0.3, 25)
@@ -202,8 +202,8 @@ def test_a_rare_predictor_makes_no_effects_and_hides_none():
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("sizes", [(3, 2, 2, 2), (3, 3, 2, 4), (3, 6, 6, 4)])
-def test_no_coefficient_is_significant_more_often_than_it_says(sizes):
-    """400 surveys; of 432 combinations nothing can be told but by chance."""
+def test_tests_of_coefficients_keep_their_level_with_a_rare_predictor(sizes):
+    """With 400 surveys, and up to 432 combinations of answers."""
     surveys = 400
     null, _ = rejected(sizes, 0.0, surveys)
     strong, bounded = rejected(sizes, 0.3, surveys)
@@ -216,8 +216,8 @@ def test_no_coefficient_is_significant_more_often_than_it_says(sizes):
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("sizes", [(3, 3, 2, 4), (3, 6, 6, 4)])
-def test_no_headline_names_a_predictor_of_no_effect(sizes):
-    """By the model of all answers a false one was named in 56 % of surveys of 432 combinations."""
+def test_headlines_rarely_name_a_predictor_without_an_effect(sizes):
+    """The model of all answers names a false one in 56 % of surveys with 432 combinations."""
     survey, analysis = Survey("g", "G", schema_of(sizes), GammaDiagonal(19)), ANALYSES["regression"]
     asked = {"outcome": "d", "predictors": ["a", "b", "c"], "scores": {"d": "ranks"}}
     false = 0

@@ -34,7 +34,7 @@ def survey_of(*sizes, keep="0.9"):
 
 
 def estimator_of(survey, shares):
-    """Of counts whose reconstruction is near these shares."""
+    """Estimator of counts whose reconstruction is near these shares."""
     channel = survey.perturbation.channel(survey.schema.names)
     counts = np.rint(channel.forward(shares) * N).astype(int)
     counts.flat[0] += N - counts.sum()
@@ -43,12 +43,12 @@ def estimator_of(survey, shares):
 
 
 def ends_of(interval):
-    """Both ends, the upper one infinite where it is open."""
+    """Return both ends, an open upper one as infinity."""
     return [interval[0], math.inf if interval[1] is None else interval[1]]
 
 
 def assert_formulas(measures, formulas, table, target="population", factors=None):
-    """Every measure is its formula of the table, its error that of first or second order."""
+    """Assert that every measure has its formula's value and an error of first or second order."""
     expected, covariance = formulas(table.value), aim(table, target).covariance()
     ratios = set() if factors is None else set(factors(table.value))
     assert set(measures) == set(expected)
@@ -80,7 +80,7 @@ def of_categories(t):
 
 
 def of_three(t):
-    """Measures that extend to more attributes, of tables (…, 2, 2, 2)."""
+    """Measures defined for more than two attributes, of tables (…, 2, 2, 2)."""
     margins = [t.sum(axes, keepdims=True) for axes in ((-1, -2), (-1, -3), (-2, -3))]
     chance = margins[0] * margins[1] * margins[2]
     whole = (-1, -2, -3)
@@ -122,7 +122,7 @@ def test_every_measure_is_its_formula(shape, formulas, factors, target):
         assert_formulas(measures, formulas, estimator.table(list(names)), target, factors)
 
 
-def test_one_category_stands_against_the_rest():
+def test_one_category_is_compared_with_all_others():
     shares = np.random.default_rng(2).dirichlet(np.full(12, 9.0)).reshape(3, 4)
     estimator = estimator_of(survey_of(3, 4), shares)
 
@@ -132,7 +132,7 @@ def test_one_category_stands_against_the_rest():
         return np.stack(cells, -1).reshape(*t.shape[:-2], 2, 2)
 
     def collapsed(t):
-        # The categories as they are, not collapsed.
+        # These measures use all categories, not one against the rest.
         return pair_measures(pair(t), N) | of_categories(t)
 
     measures = by_name(estimator.measures(["a", "b"], {"a": "c2", "b": "c1"}))
@@ -147,10 +147,10 @@ def test_the_only_item_is_presence(make_survey):
     assert by_name(estimator.measures(["a", "b"]))["phi"] == named["phi"]
 
 
-def test_statistics_of_a_nearly_unperturbed_survey_are_those_of_the_plain_table():
+def test_statistics_with_hardly_any_perturbation_are_those_of_the_plain_table():
     survey = survey_of(2, 3, keep="0.999999999999")
     shares = np.array([[0.2, 0.1, 0.15], [0.1, 0.25, 0.2]])
-    # Of exactly these respondents, so that nothing is left to chance.
+    # For the respondents themselves, without sampling error.
     estimator = estimator_of(survey, shares)
     measures = by_name(aimed(estimator, "respondents").measures(["a", "b"]))
     plain = chi2_contingency(shares * N, correction=False)
@@ -189,8 +189,8 @@ def test_associations_of_too_many_attributes_are_refused(make_survey):
 
 
 @pytest.mark.parametrize("shape", [(2, 2), (2, 2, 2), (3, 4)])
-def test_no_table_has_a_measure_outside_of_its_limits(shape):
-    """Tables of few people, and of nearly the same or opposite answers, come near to the ends."""
+def test_measures_of_any_table_lie_within_their_limits(shape):
+    """Tables with small or nearly degenerate shares come close to the limits."""
     rng = np.random.default_rng(8)
     near = dict.fromkeys(
         (measure.name for measure in (*MEASURES, *ORDERED)), np.array([np.inf, -np.inf])

@@ -1,4 +1,4 @@
-"""The largest results that are allowed are computed and written within a gigabyte."""
+"""The largest allowed results are computed and written within a gigabyte."""
 
 import resource
 import subprocess
@@ -15,7 +15,7 @@ from halftruth_shared import Attribute, DomainTooLarge, RandomizedResponse, Sche
 from halftruth_shared.protocol.base import encode
 from sources import counts_of, source_of
 
-#: Number of categories of each attribute, and what is asked of the table of all of them.
+#: Number of categories of each attribute, and the query for the table of all attributes.
 LARGEST = {
     "table": ((64, 32, 32), {}),
     "covariance": ((2,) * 11, {"covariance": True}),
@@ -36,10 +36,10 @@ def surveyed(shape):
 
 
 def compute(name):
-    """Write the largest result of this name, within a limit of memory."""
+    """Compute and encode the largest result of this name within a memory limit."""
     shape, asked = LARGEST[name]
     survey, counts = surveyed(shape)
-    # A gigabyte beyond what the program itself has mapped.
+    # A gigabyte beyond the memory that the process has mapped already.
     with open("/proc/self/statm", encoding="ascii") as file:
         mapped = int(file.read().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (mapped + 2**30,) * 2)
@@ -49,7 +49,7 @@ def compute(name):
     encode(analysis.compute(source_of(survey, counts), query))
 
 
-def test_the_largest_results_are_of_the_sizes_that_are_allowed():
+def test_the_largest_results_have_the_maximum_sizes():
     assert np.prod(LARGEST["table"][0]) == TABLE_CELLS
     assert np.prod(LARGEST["covariance"][0]) == COVARIANCE_CELLS
 
@@ -58,7 +58,7 @@ def test_the_largest_results_are_of_the_sizes_that_are_allowed():
 @pytest.mark.parametrize(
     "name", ["table", "itemsets", pytest.param("covariance", marks=pytest.mark.nightly)]
 )
-def test_a_result_takes_less_than_a_gigabyte(name):
+def test_the_largest_results_take_less_than_a_gigabyte(name):
     program = f"import sys; sys.path[:0] = {sys.path!r}; import runpy; "
     program += f"runpy.run_path({__file__!r})['compute']({name!r})"
     done = subprocess.run(
@@ -77,8 +77,8 @@ def test_a_table_beyond_the_limit_is_refused_in_one_line(shape):
         assert (caught.value.field, "\n" in str(caught.value)) == ("attributes", False)
 
 
-def test_counts_are_sorted_in_the_bytes_that_they_came_in():
-    """Twenty thousand different reports of 40 columns, each of which takes 40 bytes and a count."""
+def test_counts_are_sorted_without_widening_the_cells():
+    """20 000 different reports of 40 columns, each of 40 bytes and a count."""
     survey, _ = surveyed((3,) * 40)
     cells = np.random.default_rng(1).integers(0, 3, size=(20_000, 40), dtype=np.uint8)
     tracemalloc.start()

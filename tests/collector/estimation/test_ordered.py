@@ -1,4 +1,4 @@
-"""Measures of answers in an order, against SciPy and a count of all pairs of people."""
+"""Measures of ordered answers, against SciPy and a count of all pairs of people."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ SURVEYS = {
 
 
 def people(count=3_000, *, independent=False):
-    """Codes of x and y of so many people; a tenth have no x."""
+    """Codes of x and y of `count` people; a tenth have no x."""
     if independent:
         shares = np.multiply.outer([0.3, 0.35, 0.25, 0.1], [0.4, 0.3, 0.2, 0.1])
         cells = np.stack(np.indices(shares.shape), axis=-1).reshape(-1, 2)
@@ -56,7 +56,7 @@ def people(count=3_000, *, independent=False):
 
 
 def truths(codes):
-    """Of those with an x: γ from all pairs, τ_b and d from SciPy."""
+    """For people with an x: γ from all pairs, τ_b and d from SciPy."""
     x, y = codes[codes[:, 0] < 3].T
     signs = np.sign(np.subtract.outer(x, x)) * np.sign(np.subtract.outer(y, y))
     alike, against = (signs > 0).sum(), (signs < 0).sum()
@@ -73,18 +73,18 @@ def estimate(codes, attributes, names=NAMES):
     return rows_of(estimator.measures(attributes, measures=names))
 
 
-def test_without_perturbation_they_are_those_of_the_records():
+def test_ordered_measures_without_perturbation_are_those_of_the_records():
     codes = people(800)
     assert [m.value for m in estimate(codes, ["x", "y"])] == pytest.approx(truths(codes))
-    # Of the first on the second, Somers' d is another number.
+    # Somers' d is not symmetric.
     gamma, tau, d = (m.value for m in estimate(codes, ["y", "x"]))
     x, y = codes[codes[:, 0] < 3].T
     assert [gamma, tau] == pytest.approx(truths(codes)[:2])
     assert d == pytest.approx(scipy.stats.somersd(y, x).statistic)
 
 
-def test_their_errors_are_those_of_the_literature():
-    # ASE₁ of γ: Agresti (2013), eq. 3.9; here from all pairs, cell by cell.
+def test_the_error_of_gamma_is_that_of_the_literature():
+    # ASE₁ of γ: Agresti (2013), eq. 3.9, from all pairs.
     codes = people(800)
     x, y = codes[codes[:, 0] < 3].T
     signs = np.sign(np.subtract.outer(x, x)) * np.sign(np.subtract.outer(y, y))
@@ -98,15 +98,15 @@ def test_their_errors_are_those_of_the_literature():
 @pytest.mark.nightly
 @pytest.mark.parametrize("independent", [False, True])
 @pytest.mark.parametrize("kind", SURVEYS)
-def test_intervals_hold_the_truth_and_tests_their_size(kind, independent):
-    # Of 400 surveys, coverage outside of 92.5 to 97.3 % has a chance of 2 %. Of independent answers
-    # an interval without 0 is the test of 5 %, and rejects in 2.7 to 7.5 %.
+def test_intervals_of_ordered_measures_have_their_nominal_coverage(kind, independent):
+    # With 400 surveys, a coverage outside of 92.5 to 97.3 % has a probability of 2 %. With
+    # independent answers, an interval that excludes 0 is a test at the level of 5 %.
     codes = people(independent=independent)
     expected = truths(codes)
     held, values = [], []
     for estimator in estimators(SURVEYS[kind], answers(codes, PAIR)):
         found = rows_of(estimator.measures(["x", "y"], measures=NAMES))
-        # A set that is empty, since all of it would be impossible, does not hold the truth.
+        # An empty set, which is entirely outside the possible range, does not cover the truth.
         ends = np.array([m.interval or (np.nan, np.nan) for m in found])
         held.append((ends[:, 0] <= expected) & (expected <= ends[:, 1]))
         values.append([m.value for m in found])
@@ -116,7 +116,7 @@ def test_intervals_hold_the_truth_and_tests_their_size(kind, independent):
     assert (bias < 0.15).all(), bias
 
 
-def test_they_are_listed_where_answers_are_in_an_order():
+def test_ordered_measures_are_listed_only_for_pairs_of_ordered_attributes():
     estimator = estimator_of(
         UNPERTURBED, np.random.default_rng(1).integers(0, [3, 4, 2, 3], (500, 4))
     )
@@ -126,7 +126,7 @@ def test_they_are_listed_where_answers_are_in_an_order():
         return [name for name in listed if name in NAMES]
 
     assert listed("x", "y") == listed("x", "z") == NAMES
-    # Two answers are in an order only beside others that are.
+    # Two answers count as ordered only beside an ordered attribute.
     assert listed("z", "party") == listed("x", "party") == listed("x", "y", "z") == []
     for names, said in (
         (("x", "party"), "which the survey does not say of 'party'"),
@@ -136,7 +136,7 @@ def test_they_are_listed_where_answers_are_in_an_order():
         with pytest.raises(ParameterError, match=said) as caught:
             estimator.measures(names, measures=["tau_b"])
         assert caught.value.field == "measures"
-    # Of two answers each, τ_b is φ.
+    # With two answers each, τ_b is φ.
     rule = estimator.rule({"z": "yes"}, {"party": "left"}, measures=["tau_b", "phi"])
     tau, phi = rule.rows[2:]
     assert tau.value == pytest.approx(phi.value)

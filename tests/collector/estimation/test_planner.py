@@ -426,7 +426,7 @@ def test_margins_behind_a_relay_are_those_with_the_largest_amplification(kind):
         (DistortionMatrices({"a": [["2/3", "1/3"], ["1/3", "2/3"]]} | {"b": B}), "another mech"),
     ],
 )
-def test_a_relay_is_planned_only_for_mechanisms_whose_reports_can_be_shuffled(mechanism, expected):
+def test_a_relay_is_refused_with_public_questions_or_unsupported_mechanisms(mechanism, expected):
     schema = Schema([Attribute("a", ["x", "y"], sensitive=False), Attribute("b", ["x", "y"])])
     survey = Survey("s", "S", schema, mechanism)
     with pytest.raises(ParameterError, match=f"relay: .*expected .*{expected}"):
@@ -669,7 +669,7 @@ def test_too_large_tables_are_omitted():
 
 
 @pytest.mark.parametrize("gamma", ["1.001", 10**6, 10**15])
-def test_extreme_amplifications_can_be_planned(gamma):
+def test_margins_at_extreme_amplifications_are_exact(gamma):
     survey = survey_of(GammaDiagonal(gamma), (2, 3))
     respondents = 10**14
     g, n, s = Fraction(gamma), 6, Fraction(1, 2)

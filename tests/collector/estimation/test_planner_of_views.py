@@ -1,4 +1,4 @@
-"""Plans of split questionnaires: against simulated surveys, and against the information bound."""
+"""Plans of split questionnaires, against simulated errors and the information bound."""
 
 from fractions import Fraction
 
@@ -21,31 +21,31 @@ def split(schema, longest, gamma="19", public=()):
     return Survey("split", "Split", schema, mechanism)
 
 
-def test_ten_questions_have_errors_of_this_size_and_of_the_bound():
-    """Errors of 5 000 in percentage points, tried out before there was this program."""
+def test_ten_questions_have_the_errors_of_earlier_experiments():
+    """Errors with 5 000 respondents in points, from experiments that predate this program."""
     bound = information_bound(TEN, Fraction(19), 5_000, (), [1, 2])
     assert [100 * error for error in bound.values()] == pytest.approx([1.67, 1.92], abs=0.006)
     errors = [100 * each.half_width / Z for each in precision_of_lengths(split(TEN, 2), 5_000)]
     assert errors[:2] == pytest.approx([2.00, 2.36], abs=0.015)
     [own, *_] = plan(split(TEN, 2), PlanQuery(alone=True)).mechanisms
-    # The largest error by a norm of high order, of which the longer table makes nearly all.
+    # The ratio is a norm of high order, to which the longer table contributes nearly everything.
     assert own.times_bound == pytest.approx(2.36 / 1.92, rel=0.02)
 
 
 @pytest.mark.parametrize(
     ("gamma", "target"), [("3/2", "population"), ("19", "respondents"), ("500", "population")]
 )
-def test_no_mechanism_is_better_than_the_bound(gamma, target):
+def test_no_mechanism_is_better_than_the_information_bound(gamma, target):
     for schema in (TEN, schema_of((7,)), schema_of((3, 9, 2))):
         survey = Survey("x", "X", schema, GammaDiagonal(gamma))
         result = plan(survey, PlanQuery(respondents=1_000, target=target))
         for mechanism in result.mechanisms:
-            # None where the bound is 0, as all respondents may be known.
+            # None if the bound is 0, as all respondents may be known.
             assert mechanism.times_bound is None or mechanism.times_bound >= 1 - 1e-6
 
 
-def test_even_answers_are_forecast_over_all_cells_of_the_perturbed_attributes():
-    # Only "yes" counts in itemsets, and one attribute is public.
+def test_margins_are_averaged_over_all_cells_of_the_perturbed_attributes():
+    # Only "yes" is an item, and one attribute is public.
     schema = schema_of((2, 3, 2), items={0: [1]}, public=(1,))
     public = precision_of_lengths(split(schema, 2, public=("b",)), 1_000)
     bare = precision_of_lengths(split(schema_of((2, 2)), 2), 1_000)
@@ -53,7 +53,7 @@ def test_even_answers_are_forecast_over_all_cells_of_the_perturbed_attributes():
         assert public[length].half_width == pytest.approx(bare[length].half_width)
 
 
-def test_a_rival_whose_reports_tell_of_no_pairs_is_not_recommended(monkeypatch):
+def test_a_mechanism_without_reports_about_pairs_is_not_recommended(monkeypatch):
     class Single(SplitQuestionnaire):
         kind = "single"
 
@@ -67,7 +67,7 @@ def test_a_rival_whose_reports_tell_of_no_pairs_is_not_recommended(monkeypatch):
     by_kind = {found.kind: found for found in result.mechanisms}
     assert [each.quantity for each in by_kind["single"].margins] == ["share"]
     assert by_kind["single"].times_bound is None
-    # However good it is at what it tells of.
+    # Although its margin of a share is the smallest.
     shares = {kind: found.margins[0].median for kind, found in by_kind.items()}
     assert shares["single"] == min(shares.values())
     assert result.recommended == "split-questionnaire"

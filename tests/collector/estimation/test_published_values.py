@@ -1,4 +1,4 @@
-"""Estimates against numbers that the sources print."""
+"""Estimates against published numbers."""
 
 import csv
 
@@ -21,14 +21,14 @@ PRINTED_COVARIANCE = np.array(
         [-2.311, -1.478, -2.777, 6.566],
     ]
 )
-#: The only whole numbers near the printed shares that give every printed digit of the covariance.
+#: The only integers near the printed shares that give every printed digit of the covariance.
 COIL_COUNTS = [2143, 568, 1269, 1842]
 CENSUS_ITEMSETS = [19, 101, 204, 172, 72, 13]
 
 
 @pytest.fixture(scope="module")
 def tables():
-    """Of two insurance items kept with p = 0.9: from the printed shares, and from whole counts."""
+    """Two insurance items kept with p = 0.9: tables of the printed shares and of whole counts."""
     schema = Schema([Attribute("G", ["0", "1"]), Attribute("H", ["0", "1"])])
     coil = Survey("coil", "COIL", schema, RandomizedResponse({"G": "0.9", "H": "0.9"}))
     channel = coil.perturbation.channel(["G", "H"])
@@ -38,7 +38,7 @@ def tables():
     return rounded, Estimator(coil, counts).table(["G", "H"])
 
 
-def test_the_rounded_shares_give_what_is_printed_to_one_percent(tables):
+def test_the_rounded_shares_give_the_printed_numbers_to_one_percent(tables):
     table, _ = tables
     np.testing.assert_allclose(table.value.ravel(), PRINTED_SUPPORT, atol=1.1e-3)
     np.testing.assert_allclose(table.covariance() * 1e5, PRINTED_COVARIANCE, rtol=0.01)
@@ -57,16 +57,14 @@ def test_whole_counts_give_every_printed_digit(tables):
     assert (round(lower[1, 1], 3), round(upper[1, 1], 3)) == (0.346, 0.378)
 
 
-def test_the_printed_estimate_lies_where_the_published_shares_of_the_items_allow(
-    reference_data, tables
-):
+def test_the_printed_estimate_is_compatible_with_the_true_shares(reference_data, tables):
     columns = np.loadtxt(reference_data / "ticdata2000.txt", dtype=int, usecols=(58, 64))
     shares = np.zeros((2, 2))
     np.add.at(shares, tuple((columns > 0).astype(int).T), 1 / COIL_REPORTS)
     assert len(columns) == COIL_REPORTS
     np.testing.assert_array_equal(np.round(shares, 3).ravel(), [0.415, 0.043, 0.183, 0.359])
-    # Chi-square of the estimate around the true table, three degrees of freedom: below 16.3 in
-    # all but one of 1 000 releases. Respondents are fixed here, so only randomization counts.
+    # Chi-square of the estimate around the true table with three degrees of freedom, which exceeds
+    # 16.3 once in 1 000 times. The respondents are fixed, so that only randomization matters.
     deviation = (tables[1].value - shares).ravel()[1:]
     covariance = tables[1].alone.covariance()[1:, 1:]
     assert deviation @ np.linalg.solve(covariance, deviation) < 16.3
@@ -85,14 +83,14 @@ def test_two_categories_give_warners_variance(keep, yes):
     variance = (1 / (16 * (p - 0.5) ** 2) - (estimate - 0.5) ** 2) / (reports - 1)
     assert table.value[1] == pytest.approx(estimate)
     assert table.variance()[1] == pytest.approx(variance)
-    # What randomization alone adds does not depend on the share.
+    # The error due to randomization alone does not depend on the share.
     randomization = p * (1 - p) / (2 * p - 1) ** 2 / (reports - 1)
     assert table.alone.variance()[1] == pytest.approx(randomization)
 
 
 @pytest.fixture(scope="module")
 def census(reference_data):
-    """The 48 842 census records as codes, and how many categories each attribute has."""
+    """The 48 842 census records as codes."""
     rows = []
     for name in ("adult.data", "adult.test"):
         with (reference_data / name).open(encoding="ascii") as file:
@@ -117,9 +115,7 @@ def census(reference_data):
     return records
 
 
-def test_mining_the_unperturbed_census_finds_the_published_numbers_with_the_true_counts(
-    census, public_survey
-):
+def test_mining_the_unperturbed_census_finds_the_published_itemset_counts(census, public_survey):
     survey = public_survey((4, 5, 5, 5, 2, 2))
     found = Estimator(survey, Counts.from_reports(survey, census)).itemsets(0.02, 6)
     assert np.bincount(found.lengths)[1:].tolist() == CENSUS_ITEMSETS
@@ -130,9 +126,9 @@ def test_mining_the_unperturbed_census_finds_the_published_numbers_with_the_true
 
 
 def test_bounds_from_the_perturbed_census_cover_the_published_itemsets(census, make_survey):
-    # Itemsets of at most two attributes under the gamma-diagonal matrix: a 99.9 % interval
-    # misses one in 1 000, so more than 3 misses among 120 happen in less than one survey of
-    # 10 000, complements that miss together counted in.
+    # Itemsets of at most two attributes under the gamma-diagonal matrix: a 99.9 % interval misses
+    # one in 1 000, so that more than 3 misses among 120 happen in less than one survey of 10 000,
+    # even if complements miss together.
     survey = make_survey("gamma-diagonal", (4, 5, 5, 5, 2, 2))
     rng = np.random.default_rng(20)
     estimator = estimator_of(survey, census, rng)
@@ -148,7 +144,7 @@ def test_bounds_from_the_perturbed_census_cover_the_published_itemsets(census, m
 
 
 def true_itemsets(records, threshold):
-    """True shares of the frequent itemsets of one or two attributes, by counting."""
+    """Return true shares of the frequent itemsets of one or two attributes, by counting."""
     shares = {}
     width = records.shape[1]
     for first in range(width):
@@ -166,12 +162,12 @@ def true_itemsets(records, threshold):
 
 
 def gini(table):
-    """Chance that two people of a group differ in the last attribute."""
+    """Probability that two people of a group differ in the last attribute."""
     return 1 - ((table / table.sum(axis=-1, keepdims=True)) ** 2).sum(axis=-1)
 
 
 def gains(table):
-    """Decrease of the gini index of the last attribute by asking each other one."""
+    """Decrease of the Gini index of the last attribute by splitting on each other one."""
     classes = table.ndim - 1
     found = []
     for asked in range(classes):
@@ -180,7 +176,7 @@ def gains(table):
     return found
 
 
-def test_the_order_of_gini_gains_is_that_of_the_reconstructed_table_and_not_of_the_reports():
+def test_gini_gains_are_ordered_by_the_reconstructed_table_not_by_the_reports():
     answers = np.array([1, 1, 1, 18, 13, 1, 4, 1]).reshape(2, 2, 2)
     names = ("a", "b", "c")
     schema = Schema([Attribute(n, ["0", "1"], sensitive=n == "a") for n in names])
@@ -196,7 +192,7 @@ def test_the_order_of_gini_gains_is_that_of_the_reconstructed_table_and_not_of_t
 
 
 def accuracy_of_naive_bayes(pairs, answers):
-    """Share of people whose last answer is the likeliest by tables of it with each other one."""
+    """Share of people whose last answer naive Bayes predicts from tables with each other one."""
     classes = pairs[0].sum(axis=0)
     posterior = classes
     for pair in pairs:
@@ -205,7 +201,7 @@ def accuracy_of_naive_bayes(pairs, answers):
     return np.take_along_axis(answers, guesses[..., None], axis=-1).sum() / answers.sum()
 
 
-def test_naive_bayes_of_reconstructed_pairs_predicts_and_that_of_the_reports_does_not():
+def test_naive_bayes_of_reconstructed_pairs_predicts_and_of_the_reports_does_not():
     answers = np.array([7, 18, 8, 45, 0, 29, 0, 0, 204, 0, 0, 0, 0, 482, 206, 0])
     answers = answers.reshape(2, 2, 2, 2)
     keep = dict(zip("abcd", ("0.7", "0.7", "0.7", "0.9"), strict=True))

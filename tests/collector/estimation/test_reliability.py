@@ -1,4 +1,4 @@
-"""Verdicts: every estimate says whether it is precise enough to be used."""
+"""Reliability grades of estimates."""
 
 import math
 
@@ -31,22 +31,22 @@ def estimator_of(mechanism, respondents, seed=1):
     return Estimator(survey, counts_of(survey, records, rng))
 
 
-def test_shares_are_judged_by_their_margin_in_points_alone():
+def test_shares_are_graded_by_their_margin_in_points():
     assert grades([0.05, 0.0501, 0.1, 0.1001, np.inf, np.nan]).tolist() == [0, 1, 1, 2, 2, 2]
     assert [reliability(points) for points in (0.05, 0.074, 0.11, math.nan)] == [
         "usable", "barely usable", "not usable", "not usable",
     ]  # fmt: skip
 
 
-def test_ratios_are_judged_by_the_factor_to_either_end():
-    # 2 from 1 to 4 is known to a factor of 2, whatever the scale.
+def test_ratios_are_graded_by_the_factor_to_either_end():
+    # An interval from 1 to 4 is a factor of 2 to either side of 2, on any scale.
     lower, upper = np.array([1.0, 10.0, 0.1, 1.0, 0.0]), np.array([2.25, 40.0, 0.9, np.inf, 3.0])
     margins = margin(lower, upper, ratio=True)
     assert margins == pytest.approx([1.5, 2.0, 3.0, np.inf, np.inf])
     assert grades(margins, ratio=True).tolist() == [0, 1, 2, 2, 2]
 
 
-def test_a_table_says_what_its_median_cell_is_known_to():
+def test_the_precision_of_a_table_is_its_median_margin():
     widths = np.array([[0.01, 0.04], [0.04, 0.2]])
     assert precision(widths).sentence == (
         f"Usable: shares are known to ±4.0 points, and those up to 4.0{GAP}% are not significantly"
@@ -54,21 +54,21 @@ def test_a_table_says_what_its_median_cell_is_known_to():
     )
 
 
-def test_few_reports_for_each_cell_are_said_and_change_no_verdict():
+def test_few_reports_for_each_cell_are_mentioned_without_changing_the_grade():
     few, enough = (precision(np.full((2, 2), 0.01), reports) for reports in (9.0, 20.0))
     assert few.values["reliability"] == "usable"
     assert "about 9.0 reports for each cell" in few.sentence
     assert "few_reports" not in enough.values
 
 
-def test_itemsets_say_what_cannot_be_told_from_zero_beside_their_margin():
+def test_the_precision_of_itemsets_mentions_supports_not_above_zero():
     fine, coarse = (precision_of(LengthPrecision(1, 3, w, 100), 0.02) for w in (0.01, 0.03))
     assert fine.sentence == "Length 1 is usable: supports are known to ±1.0 points."
     assert coarse.values["reliability"] == "usable"
     assert coarse.sentence.endswith("those up to 3.0\u202f% are not significantly above zero.")
 
 
-def test_no_rule_is_listed_whose_support_cannot_be_told_from_zero_unless_asked_for():
+def test_rules_with_uncertain_support_are_omitted_by_default():
     estimator = estimator_of(GammaDiagonal("2"), 300)
     listed = estimator.rules(0.01, 0, max_length=3)
     every = estimator.rules(0.01, 0, max_length=3, include_uncertain=True)
@@ -84,7 +84,7 @@ def test_no_rule_is_listed_whose_support_cannot_be_told_from_zero_unless_asked_f
     assert sum(not is_positive(rule) for rule in rules_of(every)) == listed.left_out
 
 
-def test_a_rule_whose_antecedent_is_hardly_there_says_so():
+def test_a_rule_with_an_uncertain_antecedent_is_not_usable_and_says_so():
     estimator = estimator_of(GammaDiagonal("2"), 400)
     every = rules_of(estimator.rules(0.01, 0, max_length=3, include_uncertain=True))
     unbounded = [rule for rule in every if rule.set != "interval"]

@@ -1,4 +1,4 @@
-"""Rules against every split of every itemset, with Guo's Result 3 written out."""
+"""Rules against every split of every itemset, with Guo's Result 3."""
 
 from itertools import combinations
 
@@ -26,7 +26,7 @@ def moments_by_hand(supports, covariance, both, left):
 
 
 def every_split(survey, reports, oracle, target):
-    """All rules that have a confidence: {(antecedent, consequent): (support, variance, c, var)}."""
+    """Return {(antecedent, consequent): (support, variance, confidence, variance)}."""
     rules = {}
     for itemset, (support, variance) in oracle.itemsets(survey, reports, target).items():
         positions = [j for j, _ in itemset]
@@ -60,7 +60,7 @@ def side(schema, items):
 
 
 def mine(survey, reports, *args, target="population", **asked):
-    """Every rule, also those whose support is not significantly above zero."""
+    """Return every rule, including those with a support not significantly above zero."""
     asked = {"include_uncertain": True, "max_length": 3} | asked
     counts = Counts.from_reports(survey, reports)
     return Estimator(survey, counts, target=target).rules(*args, **asked)
@@ -89,7 +89,7 @@ def test_rules_are_the_confident_splits_of_the_itemsets(
     }
     assert len(found) == len(mined) > 0
     assert found.keys() == expected.keys()
-    # All rules of two or three of the answers.
+    # All rules of two or three answers.
     assert mined.candidates == 2 * (6 + 4 + 6) + 6 * 12
     assert mined.listed == len(expected)
     alpha = (1 - confidence) * len(expected) / mined.candidates
@@ -103,8 +103,10 @@ def test_rules_are_the_confident_splits_of_the_itemsets(
         assert rule.standard_error == pytest.approx(np.sqrt(spread), rel=1e-7)
 
 
-def test_a_rule_speaks_only_of_items_and_of_all_who_answered(make_survey, make_reports):
-    # Categories that are no items still belong to the respondents of whom X holds.
+def test_categories_that_are_no_items_form_no_rules_but_count_in_antecedents(
+    make_survey, make_reports
+):
+    # Respondents without an item of the consequent still belong to the antecedent.
     reports = make_reports(make_survey("randomized-response", SHAPE), 3000, seed=45)
     every = mine(make_survey("randomized-response", SHAPE), reports, 0.01, 0)
     some = mine(make_survey("randomized-response", SHAPE, {1: [2]}), reports, 0.01, 0)
@@ -115,8 +117,8 @@ def test_a_rule_speaks_only_of_items_and_of_all_who_answered(make_survey, make_r
         assert rule.value == pytest.approx(known[str(rule.antecedent), str(rule.consequent)])
 
 
-def test_a_rule_whose_antecedent_has_no_positive_support_is_left_out(make_survey):
-    # p = 18/22, each cell of four gets 1/22 from the uniform draws: the estimate of (0, 0) is
+def test_a_rule_without_a_positive_antecedent_is_omitted(make_survey):
+    # p = 18/22, and uniform draws add 1/22 to each of four cells: the estimate of (0, 0) is
     # (0.10 − 1/22)·22/18 and that of (0, 1) is (0 − 1/22)·22/18; for a = 0 alone it is 0.0111.
     survey = make_survey("gamma-diagonal", (2, 2))
     cells = [[0, 0], [1, 0], [1, 1]]
@@ -134,7 +136,7 @@ def test_a_rule_whose_antecedent_has_no_positive_support_is_left_out(make_survey
         ]
 
     other = ({"b": "c0"}, {"a": "c0"})
-    # Hardly there, so without bounds and last, however large the ratio.
+    # The small antecedent leaves the rule without an interval, and therefore last.
     assert antecedents(positive) == [other, ({"a": "c0"}, {"b": "c0"})]
     assert antecedents(negative) == [other]
 
@@ -151,14 +153,14 @@ def test_one_report_gives_rules_without_bounds(make_survey):
 
 
 @pytest.mark.parametrize("asked", [{"min_support": 1}, {"min_support": 0.05, "max_length": 1}])
-def test_no_rule_at_all_is_a_result(make_survey, make_reports, asked):
+def test_a_list_of_rules_can_be_empty(make_survey, make_reports, asked):
     survey = make_survey("gamma-diagonal", SHAPE)
     rules = mine(survey, make_reports(survey, 3000, seed=46), min_confidence=0, **asked)
     assert list(rules.rows) == []
     assert rules.codes.shape == (0, 3)
 
 
-def test_a_certain_consequence_of_public_answers_has_confidence_one(public_survey):
+def test_a_certain_consequent_of_public_answers_has_confidence_one(public_survey):
     survey = public_survey((2, 2))
     counts = Counts.from_cells(survey, [[0, 0], [1, 0], [1, 1]], [30, 50, 20])
     rules = Estimator(survey, counts).rules(0.1, 0.9, max_length=2)
@@ -167,9 +169,7 @@ def test_a_certain_consequence_of_public_answers_has_confidence_one(public_surve
     np.testing.assert_allclose([rule.value for rule in rules_of(rules)], 1)
 
 
-def test_too_many_rules_are_refused_before_any_is_worked_out(
-    make_survey, make_reports, monkeypatch
-):
+def test_too_many_rules_are_refused_before_estimation(make_survey, make_reports, monkeypatch):
     survey = make_survey("gamma-diagonal", SHAPE)
     reports = make_reports(survey, 300, seed=61)
     monkeypatch.setattr("halftruth_collector.estimation.rules.MAX_RULES", 3)

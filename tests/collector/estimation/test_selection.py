@@ -1,4 +1,4 @@
-"""Decisions on many hypotheses and intervals of lists, by plain loops and in a null world."""
+"""Decisions on many hypotheses and intervals of lists, by loops and under the null hypothesis."""
 
 import math
 from itertools import product
@@ -24,10 +24,10 @@ SHAPE = (2, 3, 2, 4)
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_decisions_are_those_of_one_step_after_the_other(seed):
+def test_discoveries_are_those_of_the_step_up_procedure(seed):
     rng = np.random.default_rng(seed)
     p_values = rng.random(rng.integers(1, 40)) ** rng.choice([1, 3, 9])
-    # Equal ones, and hypotheses that are not tested.
+    # With ties, and with hypotheses that are not tested.
     p_values = np.round(p_values, 2) if seed % 2 else p_values
     p_values[rng.random(len(p_values)) < 0.2] = np.nan
     for rate, more in product((0.01, 0.05, 0.3), (0, 1, 100)):
@@ -36,16 +36,16 @@ def test_decisions_are_those_of_one_step_after_the_other(seed):
         assert set(np.flatnonzero(discoveries(p_values, rate, candidates)).tolist()) == expected
 
 
-def test_adjusted_p_values_are_those_of_another_library():
+def test_adjusted_p_values_are_those_of_scipy():
     p_values = np.random.default_rng(3).random(200) ** 4
     np.testing.assert_allclose(adjusted_p_values(p_values), false_discovery_control(p_values))
     assert adjusted_p_values(np.zeros(0)).shape == (0,)
 
 
-def test_a_list_of_everything_has_ordinary_intervals_and_one_of_many_wide_ones():
+def test_the_level_of_a_list_is_proportional_to_its_length():
     assert listed_alpha(0.95, 820, 820) == pytest.approx(0.05)
     assert listed_alpha(0.95, 0, 820) == listed_alpha(0.95, 1, 820) == pytest.approx(0.05 / 820)
-    # The check value of 50.5 listed of 820.
+    # Check value for about 50.5 listed of 820.
     assert norm.isf(listed_alpha(0.95, 51, 820) / 2) == pytest.approx(2.95, abs=0.01)
 
 
@@ -70,15 +70,15 @@ def test_candidates_are_all_itemsets_and_rules_up_to_a_length(make_schema, shape
         assert count_rules(make_schema(shape, items), longest) == sum(2**k - 2 for k in inside)
 
 
-def test_candidates_are_counted_exactly_however_many(make_schema):
+def test_the_number_of_candidates_is_an_exact_integer(make_schema):
     # (1 + 9)^k − 1 itemsets of k attributes of nine categories.
     schema = make_schema((9,) * 250)
     assert count_candidates(schema, 250) == 10**250 - 1
     assert count_candidates(schema, 2) == 250 * 9 + 250 * 249 // 2 * 81
 
 
-def test_very_many_candidates_are_served(make_survey):
-    # Nine of ten categories are items; everybody answers the tenth, so one level is examined.
+def test_mining_accepts_10_to_the_250_candidates(make_survey):
+    # Nine of ten categories are items; the tenth is the only answer, so that one level is examined.
     for attributes in (250, 251):
         items = {j: range(9) for j in range(attributes)}
         survey = make_survey("randomized-response", (10,) * attributes, items)
@@ -91,8 +91,8 @@ def test_very_many_candidates_are_served(make_survey):
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_public_answers_are_decided(public_survey, target):
-    # For exactly these respondents public answers have no error at all.
+def test_supports_of_public_answers_are_decided(public_survey, target):
+    # For the respondents themselves, public answers have no error.
     survey = public_survey((2, 2))
     cells = [[0, 0], [0, 1], [1, 0], [1, 1]]
     estimator = Estimator(survey, Counts.from_cells(survey, cells, [100, 200, 300, 9400]))
@@ -106,7 +106,7 @@ def test_public_answers_are_decided(public_survey, target):
 
 
 @pytest.mark.parametrize("confidence", [0.01, 0.4, 0.5])
-def test_a_low_confidence_gives_no_interval_upside_down(make_survey, confidence):
+def test_intervals_with_a_low_confidence_contain_the_estimate(make_survey, confidence):
     survey = make_survey("gamma-diagonal", (2,), {0: [1]})
     counts = Counts.from_cells(survey, [[0], [1]], [680, 320])
     for min_support in (0.29, 0.3, 0.31):
@@ -114,14 +114,14 @@ def test_a_low_confidence_gives_no_interval_upside_down(make_survey, confidence)
             assert itemset.interval[0] <= itemset.value <= itemset.interval[1]
 
 
-def test_a_survey_without_items_has_no_itemsets_to_decide_on(make_survey):
+def test_a_survey_without_items_has_no_candidates(make_survey):
     survey = make_survey("gamma-diagonal", (2, 3), {0: [], 1: []})
     counts = Counts.from_cells(survey, [[0, 1], [1, 2]], [50, 60])
     mined = Estimator(survey, counts).itemsets(0.1)
     assert (len(mined), mined.candidates, mined.precision) == (0, 0, ())
 
 
-def test_one_report_decides_nothing(make_survey, kind):
+def test_one_report_makes_no_itemset_frequent(make_survey, kind):
     survey = make_survey(kind, SHAPE)
     counts = Counts.from_cells(survey, [np.array(survey.report_space.shape) - 1], [1])
     for target in TARGETS:
@@ -148,9 +148,9 @@ MECHANISMS = {
 
 
 def rates(mechanism, surveys, seed):
-    """Shares of surveys with anything false, and mean shares of what is false, in a null world.
+    """Rates of surveys with a false discovery, and mean rates of false discoveries, under the null.
 
-    Eight independent questions of five even answers, 5 000 respondents: single answers have a
+    Eight independent questions with five uniform answers, 5 000 respondents: single answers have a
     support of 20 %, pairs one of 4 %, below the threshold of 5 %; confidences are 20 %.
     """
     survey, rng = Survey("s", "S", EVEN, mechanism), np.random.default_rng(seed)
@@ -175,7 +175,7 @@ def rates(mechanism, surveys, seed):
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_what_is_selected_in_a_null_world_is_rarely_false(name):
+def test_false_discoveries_under_the_null_are_rare(name):
     found = rates(MECHANISMS[name], 6, seed=1)
     assert max(found["frequent"], found["itemsets"], found["rules"]) <= 0.05
     assert found["any frequent"] <= 1 / 6
@@ -184,7 +184,7 @@ def test_what_is_selected_in_a_null_world_is_rarely_false(name):
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_what_is_selected_in_many_null_worlds_is_rarely_false(name):
+def test_false_discoveries_in_many_surveys_under_the_null_are_rare(name):
     surveys = 150
     found = rates(MECHANISMS[name], surveys, seed=2)
     print(name, found)

@@ -1,4 +1,4 @@
-"""Reconstructed tables against one dense inverse and one weight per report."""
+"""Reconstructed tables against a dense inverse with a weight for each report."""
 
 import numpy as np
 import pytest
@@ -72,7 +72,7 @@ def test_covariance_and_variance_agree_with_the_weights_of_the_reports(
 def test_an_interval_ends_where_a_score_test_rejects(
     estimator, oracle, survey, reports, confidence, target
 ):
-    """Its variance is that of the reports, changed as if people moved evenly into the cell."""
+    """The variance is that of the reports, changed as if people moved uniformly into the cell."""
     z = norm.ppf(0.5 + confidence / 2)
     ends = np.stack(table_intervals(aim(estimator.table(["b", "a"]), target), confidence))
     support, n = oracle.support(survey, reports, "ba"), len(reports)
@@ -80,7 +80,7 @@ def test_an_interval_ends_where_a_score_test_rejects(
     channel, weights = oracle.matrix(survey, "ba"), oracle.contributions(survey, "ba")
 
     def of_design(cell, share):
-        """N times the variance, where all others are in the other cells evenly."""
+        """N times the variance at a share of the cell, with the other cells uniform."""
         shares = np.full(support.size, (1 - share) / (support.size - 1))
         shares[cell] = share
         squares = weights[cell] ** 2 @ (channel @ shares)
@@ -110,7 +110,7 @@ def test_one_report_has_an_estimate_and_no_variance(survey, oracle, make_reports
 
 
 @pytest.mark.parametrize("count", [2, 3, 10, 100_000])
-def test_equal_reports_leave_the_variance_undefined_and_have_an_interval(survey, count):
+def test_equal_reports_have_an_undefined_variance_and_an_interval(survey, count):
     counts = Counts.from_cells(survey, [np.array(survey.report_space.shape) - 1], [count])
     for names in ("a", "bc", "abc"):
         table = Estimator(survey, counts).table(list(names))
@@ -135,7 +135,7 @@ def test_a_negative_variance_for_respondents_is_undefined(make_survey, oracle):
     )
 
 
-def test_public_answers_are_known_exactly_of_the_respondents_and_binomially_of_others(
+def test_public_answers_are_exact_for_respondents_and_binomial_for_the_population(
     public_survey,
 ):
     survey = public_survey((2, 3))
@@ -172,7 +172,7 @@ def test_a_table_of_too_many_cells_is_refused():
     assert error.value.field == "attributes"
 
 
-def test_nothing_is_estimated_from_no_reports(survey):
+def test_an_estimator_without_reports_is_refused(survey):
     nothing = Counts.from_reports(survey, np.zeros((0, 3), dtype=int))
     with pytest.raises(NoReports, match="test"):
         Estimator(survey, nothing)

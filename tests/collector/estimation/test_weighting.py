@@ -1,4 +1,4 @@
-"""Known margins: against weighted records, numeric gradients, and coverage in simulated surveys."""
+"""Known margins, against weighted records, numeric gradients, and simulated coverage."""
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ from sources import aim, estimator_of
 
 from .definitions import Z, differences
 
-#: How much likelier each kind of person is to respond: a product of one factor for each margin.
+#: Relative response rate of each group: a product of one factor for each margin.
 CHANCES = {
     ("female", "big"): 1,
     ("female", "small"): 2,
@@ -39,13 +39,13 @@ def margins_of(asked, *names):
 
 
 def selected(asked):
-    """The people that a survey reaches, some kinds of them more often."""
+    """Return the people that a survey reaches, some groups more often."""
     chances = [CHANCES[kind] for kind in zip(asked["sex"], asked["town"], strict=True)]
     return asked.loc[asked.index.repeat(chances)].reset_index(drop=True)
 
 
 def a_table(seed=1, scale=0.003, shape=(3, 2, 3)):
-    """Shares of 3 answers by 2 × 3 kinds of people, with a covariance of what adds up to 1."""
+    """Shares of 3 answers in 2 × 3 groups, with the covariance of cells that add up to 1."""
     rng = np.random.default_rng(seed)
     support = rng.dirichlet(np.full(np.prod(shape), 8.0)).reshape(shape)
     root = rng.normal(scale=scale, size=(support.size, support.size))
@@ -95,8 +95,8 @@ def by_proportional_fitting(support, margins, rounds=100):
     return fitted.reshape(len(fitted), -1).sum(axis=1)
 
 
-def test_shares_are_those_of_weighted_records_where_nothing_is_perturbed():
-    """Records are weighted in pandas, group by group, until they have the margins."""
+def test_raked_shares_without_perturbation_are_those_of_weighted_records():
+    """Records are weighted in pandas, margin by margin, until they have all margins."""
     asked = people(2_000)
     public = [Attribute(a.name, a.categories, sensitive=False) for a in SCHEMA.attributes]
     survey = Survey("s", "S", Schema(public), RandomizedResponse(dict.fromkeys(SCHEMA.names, "1")))
@@ -123,7 +123,7 @@ def test_shares_are_those_of_weighted_records_where_nothing_is_perturbed():
         assert population == (9_000 if "town" in names else None)
 
 
-def test_raking_has_the_shares_of_proportional_fitting_and_the_variance_of_its_linearization():
+def test_raking_has_the_shares_and_linearized_variance_of_proportional_fitting():
     support, covariance = a_table()
     weighted = rake(Stated(support, covariance), KNOWN)
     slopes = differences(lambda table: by_proportional_fitting(table, KNOWN), support)
@@ -133,7 +133,7 @@ def test_raking_has_the_shares_of_proportional_fitting_and_the_variance_of_its_l
     )
 
 
-def test_a_category_with_a_margin_of_nobody_is_left_out():
+def test_a_category_with_a_margin_of_zero_is_excluded():
     support, covariance = a_table()
     whole = rake(Stated(support, covariance), [margin(0.3, 0.7), margin(0.4, 0.0, 0.6)])
     inside = np.ix_(range(3), range(2), [0, 2])
@@ -148,12 +148,12 @@ def test_a_category_with_a_margin_of_nobody_is_left_out():
 
 
 def scores(errors):
-    """How far a mean is from 0, in its standard errors."""
+    """Return distances of means from 0 in standard errors."""
     return np.abs(np.mean(errors, axis=0)) / (np.std(errors, axis=0) / np.sqrt(len(errors)))
 
 
-def test_negative_cells_stay_as_they_are_since_cutting_them_off_would_be_a_bias():
-    """400 tables: an unbiased mean is within 4 of its standard errors in all but 1 run of 5 000."""
+def test_negative_cells_are_kept_because_truncation_would_bias_raking():
+    """Of 400 tables, an unbiased mean is within 4 standard errors in all but 1 of 5 000 runs."""
     support = np.array([[[0.35, 0.001], [0.2, 0.15]], [[0.02, 0.03], [0.1, 0.149]]])
     known = [margin(0.5, 0.5), margin(0.75, 0.25)]
     truth = by_proportional_fitting(support, known)
@@ -168,12 +168,12 @@ def test_negative_cells_stay_as_they_are_since_cutting_them_off_would_be_a_bias(
         kept.append(weighted.value - truth)
         cut.append(by_proportional_fitting(np.maximum(table, 0), known, 15) - truth)
     assert scores(kept).max() < 4
-    # Of the same tables, so that what they have in common drops out.
+    # Paired differences, so that the common error cancels.
     assert scores(np.subtract(cut, kept)).min() > 10
 
 
 @pytest.mark.parametrize("target", ["population", "respondents"])
-def test_calibration_gives_the_margins_themselves_and_no_larger_variance(target):
+def test_calibration_reproduces_the_margins_and_does_not_increase_variances(target):
     [estimator] = estimators(SURVEYS["gamma-diagonal"], people(), surveys=1)
     known = [
         Margin(SCHEMA.attributes[0], np.array([0.57, 0.43])),
@@ -185,7 +185,7 @@ def test_calibration_gives_the_margins_themselves_and_no_larger_variance(target)
     before = covariance.reshape(3, 4, 3, 4).sum(axis=(1, 3))
     assert (np.diag(weighted.covariance()) <= np.diag(before)).all()
     assert (np.linalg.eigvalsh(before - weighted.covariance()) > -1e-15).all()
-    # Of a question that is itself a margin, the table with the margins is diagonal.
+    # For a question that is itself a margin, the table with the margins is diagonal.
     pair = estimator.table(["sex", "town"])
     for axis, margin_of in enumerate(known):
         same = np.indices((2, 2))[axis].ravel() == np.arange(2)[:, None]
@@ -198,7 +198,7 @@ def test_calibration_gives_the_margins_themselves_and_no_larger_variance(target)
         assert np.abs(itself.covariance()).max() < 1e-12
 
 
-def test_no_other_linear_correction_has_a_smaller_variance():
+def test_calibration_has_the_smallest_variance_of_all_linear_corrections():
     support, covariance = a_table(2)
     optimal = np.diag(calibrate(Stated(support, covariance), KNOWN).covariance())
     rng = np.random.default_rng(6)
@@ -216,12 +216,11 @@ def covered(share, covariance, truth):
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("kind", SURVEYS)
-def test_intervals_cover_what_pandas_counts_among_all_people(kind):
+def test_intervals_cover_the_shares_of_all_people_under_unequal_response(kind):
     """95 % intervals of 400 surveys that reach some people six times as often as others.
 
-    Of three shares two vary freely: pooled, coverage has a standard deviation of 0.8 %. The seed is
-    fixed; with another, one of these nine checks would fail in one run of ten if coverage were
-    95 % in truth.
+    Two of three shares vary freely: the pooled coverage has a standard deviation of 0.8 %. With
+    another seed, one of these nine checks would fail in one run of ten at a true coverage of 95 %.
     """
     population = people(500)
     reached = selected(population)
@@ -235,7 +234,7 @@ def test_intervals_cover_what_pandas_counts_among_all_people(kind):
         raked.append(covered(weighted.value, weighted.covariance(), truth))
         of_votes = covariance.reshape(3, 4, 3, 4).sum(axis=(1, 3))
         unweighted.append(covered(table.value.sum(axis=(1, 2)), of_votes, truth))
-        # Each survey is a simple random sample of those who are reached.
+        # Each survey is a simple random sample of the people it can reach.
         weighted = calibrate(table, theirs)
         calibrated.append(covered(weighted.value, weighted.covariance(), of_reached))
         rejected.append(weighted.p_value < 0.05)
@@ -246,10 +245,10 @@ def test_intervals_cover_what_pandas_counts_among_all_people(kind):
 
 
 @pytest.mark.parametrize("method", [rake, calibrate])
-def test_each_cell_counts_with_the_derivative_of_the_shares(method):
+def test_the_gradient_of_weighted_shares_is_their_derivative(method):
     support, covariance = a_table()
     slopes = differences(lambda table: method(Stated(table, covariance), KNOWN).value, support)
-    # Of what leaves the sum of all cells as it is.
+    # Only in directions that keep the sum of all cells.
     moved = np.eye(support.size) - 1 / support.size
     assert method(Stated(support, covariance), KNOWN).gradient @ moved == pytest.approx(
         slopes @ moved, abs=1e-6
@@ -257,7 +256,7 @@ def test_each_cell_counts_with_the_derivative_of_the_shares(method):
 
 
 @pytest.mark.parametrize("method", [rake, calibrate])
-def test_weighted_shares_are_a_table_of_the_answers_without_a_score_test(method):
+def test_weighted_shares_are_a_table_without_a_score_test(method):
     support, covariance = a_table()
     weighted = method(Stated(support, covariance), KNOWN)
     assert (weighted.axes, weighted.reports) == (("a0",), 1_000)
@@ -266,7 +265,7 @@ def test_weighted_shares_are_a_table_of_the_answers_without_a_score_test(method)
         weighted.null_covariance(weighted.value, np.eye(3))
 
 
-def test_what_cannot_be_weighted_is_undefined_and_says_why():
+def test_weighted_shares_that_cannot_be_estimated_are_undefined_with_a_reason():
     support, covariance = a_table()
     support[:, 1] *= 0.01
     weighted = rake(Stated(support, covariance), KNOWN)
@@ -275,7 +274,7 @@ def test_what_cannot_be_weighted_is_undefined_and_says_why():
     )
     assert np.isnan(weighted.value).all()
     assert np.isnan(weighted.covariance()).all()
-    # Who is one is the other.
+    # The two margins are the same variable.
     same = np.array([np.diag([0.2, 0.3]), np.diag([0.4, 0.1])])
     root = np.random.default_rng(7).normal(scale=0.002, size=(8, 8))
     root -= root.mean(axis=0)
@@ -292,7 +291,7 @@ def test_what_cannot_be_weighted_is_undefined_and_says_why():
         assert np.isnan(weighted.value).all()
 
 
-def test_margins_that_the_reports_tell_otherwise_without_error_cannot_be_calibrated_to():
+def test_calibration_to_margins_that_contradict_exactly_known_ones_is_undefined():
     asked = people(300)
     public = [Attribute(a.name, a.categories, sensitive=a.name != "sex") for a in SCHEMA.attributes]
     keep = {"sex": "1", "vote": "0.8", "town": "0.9"}
@@ -322,14 +321,14 @@ def test_margins_that_the_reports_tell_otherwise_without_error_cannot_be_calibra
         ),
     ],
 )
-def test_margins_that_are_none_are_refused(numbers, message):
+def test_invalid_margins_are_refused(numbers, message):
     with pytest.raises(HalftruthError) as caught:
         known_margins(SCHEMA, numbers)
     assert message in str(caught.value)
     assert caught.value.field == "margins"
 
 
-def test_rounded_shares_are_shares_and_numbers_are_people():
+def test_margins_near_1_are_rounded_shares_and_others_numbers_of_people():
     margins, people_of_all = known_margins(
         SCHEMA, {"vote": {"none": 0.333, "left": 0.333, "right": 0.333}}
     )
@@ -362,5 +361,5 @@ def test_a_margin_of_one_question_post_stratifies():
     reported = yes / reports
     assert weighted.value[1] == pytest.approx(known @ (reported - 0.3) / 0.4)
     variance = known**2 @ (reported * (1 - reported) / reports) / 0.4**2
-    # That of a simple random sample has n − 1 in the place of n.
+    # The variance of a simple random sample divides by n − 1 instead of n.
     assert weighted.covariance()[1, 1] == pytest.approx(variance * 500 / 499)
