@@ -1,4 +1,4 @@
-// What the JavaScript client makes of surveys: a line of JSON in, a line out, for many at once.
+// Prints the JavaScript client's results for surveys: one line of JSON in, one line out.
 
 import { readFileSync } from "node:fs";
 

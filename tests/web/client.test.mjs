@@ -1,5 +1,5 @@
-// The whole client against a collector and a storage that note everything: one report for each
-// survey, whatever happens on the way, and never an answer.
+// The whole client with a fake collector and storage that record everything: one report per survey
+// in all circumstances, and never an answer.
 
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
@@ -11,8 +11,8 @@ import { setUp as setUpWith } from "./helpers.mjs";
 const SECRET = "XyzzyAnswerOfAPerson";
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-// Two draws of the same record coincide with a probability of 6^−30, so that equal values are
-// remembered ones.
+// Two draws of the same record coincide with a probability of 6^−30, so equal values mean that the
+// first draw was reused.
 const WIDTH = 30;
 const KEEP = Array.from({ length: WIDTH }, () => "1/5");
 const DOCUMENT = surveyOf(
@@ -72,7 +72,7 @@ test("a collector that changes the survey each time gets one draw", async () => 
   }
 });
 
-test("the one draw is remembered before anything is sent", async () => {
+test("the draw is stored before anything is sent", async () => {
   const { collector, storage, client } = await setUp();
   const kept = [];
   collector.trouble = [
@@ -86,11 +86,11 @@ test("the one draw is remembered before anything is sent", async () => {
   assert.deepEqual(kept.map(({ id, values }) => ({ id, values })), reports);
 });
 
-/** What may be found in the place of a report: no JSON, or JSON that is none. */
+/** Invalid stored reports: no JSON, or JSON of another shape. */
 const DAMAGED = ["damaged", "", "null", "7", '"x"', "[]", "{}", '{"digest": "00", "id": "1", "sent": true}'];
 
 for (const text of DAMAGED) {
-  test(`where what is remembered is damaged, nothing more is asked or drawn: ${text}`, async () => {
+  test(`a damaged stored report prevents further questions and draws: ${text}`, async () => {
     const { collector, storage, client, open } = await setUp();
     storage.items.set("halftruth:health", text);
     for (const each of [client, open()]) {
@@ -106,14 +106,14 @@ for (const text of DAMAGED) {
   });
 }
 
-test("a survey without an id is refused in one line, and nothing is asked for it", async () => {
+test("a missing survey id is refused in one line without a request", async () => {
   const { collector, client } = await setUp();
   const error = { name: "ParameterError", message: "survey: expected the id of a survey" };
   for (const id of [undefined, null, "", 7]) await assert.rejects(client.survey(id), error);
   assert.equal(collector.requests.length, 0);
 });
 
-test("however an address is written, it is one memory and one collector", async () => {
+test("all spellings of an address share one stored report", async () => {
   const { collector, storage, client } = await setUp();
   collector.trouble = Array(9).fill(away);
   const { id } = await client.submit(new Survey(DOCUMENT), RECORD);
@@ -126,12 +126,12 @@ test("however an address is written, it is one memory and one collector", async 
   assert.equal(new Set(seen).size, 1);
   assert.equal(storage.reports.length, 1);
   collector.trouble = [];
-  // It waits where it was to be sent last.
+  // The report waits for the collector to which it was last sent.
   assert.deepEqual((await client.flush()).sent, []);
   assert.equal((await new Client("https://other.example", options).flush()).sent[0].id, id);
 });
 
-test("only what was answered can be sent again", async () => {
+test("only an answered survey can be sent again", async () => {
   const { collector, client } = await setUp();
   const survey = new Survey(DOCUMENT);
   await assert.rejects(client.resend(survey), { name: "ParameterError", field: "survey" });
@@ -140,7 +140,7 @@ test("only what was answered can be sent again", async () => {
   assert.equal(collector.reports.size, 1);
 });
 
-test("a report that is to leave at a moment leaves no sooner, however it is tried", async (t) => {
+test("a scheduled report is never sent earlier", async (t) => {
   const now = Date.now;
   t.after(() => {
     Date.now = now;
@@ -165,7 +165,7 @@ test("a report that is to leave at a moment leaves no sooner, however it is trie
   assert.equal(client.heldUntil("health"), 0);
 });
 
-test("two submissions at the same time give one report", async () => {
+test("concurrent submissions give one report", async () => {
   const { collector, storage, client, open } = await setUp();
   const survey = new Survey(DOCUMENT);
   const submissions = await Promise.all(
@@ -185,7 +185,7 @@ test("two submissions at the same time give one report", async () => {
   ]);
 });
 
-// Other pages of the same browser.
+// Several pages of the same browser.
 
 const REAL = ["navigator", "localStorage", "setTimeout"].map((name) => [
   name,
@@ -203,11 +203,11 @@ afterEach(() => {
   }
 });
 
-/** Locks as browsers have them, seen by all pages at once; notes what was asked for, and by whom. */
+/** Web Locks shared by all pages; records requests and their clients. */
 class Locks {
   constructor() {
     this.clientId = "here";
-    // What is held for a while after it is over holds no test up.
+    // Run timers at once that keep a lock after its work is done.
     const { setTimeout } = globalThis;
     pretend("setTimeout", (action, moment) => {
       const timer = setTimeout(action, moment);
@@ -239,7 +239,7 @@ class Locks {
   }
 }
 
-/** What another page sees of a storage: what is written there arrives a moment later. */
+/** Another page's view of a storage, in which writes arrive after a delay. */
 function distant(storage, moment) {
   const here = new FakeStorage();
   const tell = (to, key, text) => setTimeout(() => to.items.set(key, text), moment);
@@ -252,7 +252,7 @@ function distant(storage, moment) {
   return here;
 }
 
-test("a report is drawn and remembered under a lock, one for all surveys", async () => {
+test("a report is drawn and stored under one lock for all surveys", async () => {
   const { storage, client } = await setUp();
   const locks = new Locks();
   pretend("navigator", { locks });
@@ -267,12 +267,12 @@ test("a report is drawn and remembered under a lock, one for all surveys", async
   assert.equal(locks.asked[0], "halftruth:drawing");
 });
 
-test("two pages that send at once draw once, though neither sees at once what the other wrote", async () => {
+test("concurrent pages draw once despite delayed storage", async () => {
   const { collector, storage, open } = await setUp();
   const locks = new Locks();
   pretend("navigator", { locks });
   const elsewhere = distant(storage, 100);
-  // Another page has another copy of the module that knows what this page wrote.
+  // Another page has its own copy of the module that tracks this page's writes.
   const other = await import("../../client/halftruth_client/js/memory.js?elsewhere");
   const first = open().submit(new Survey(DOCUMENT), RECORD);
   while (storage.reports.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
@@ -287,7 +287,7 @@ test("two pages that send at once draw once, though neither sees at once what th
   assert.equal(collector.reports.size, 1);
 });
 
-test("two pages that answer two waves at once count both, though neither sees at once what the other wrote", async () => {
+test("concurrent pages count both waves despite delayed storage", async () => {
   const { storage, open } = await setUp();
   const locks = new Locks();
   pretend("navigator", { locks });
@@ -306,7 +306,7 @@ test("two pages that answer two waves at once count both, though neither sees at
   assert.equal(elsewhere.reports.length, 1);
 });
 
-test("a writer whose text never arrives delays others for two seconds at most", async () => {
+test("a write that never arrives delays others for two seconds at most", async () => {
   const { once } = await import("../../client/halftruth_client/js/memory.js?alone");
   const locks = new Locks();
   pretend("navigator", { locks });
@@ -318,7 +318,7 @@ test("a writer whose text never arrives delays others for two seconds at most", 
   assert.equal(done, 1);
 });
 
-test("a report is sent where a browser denies its locks", async () => {
+test("a report is sent if the browser denies locks", async () => {
   const { collector, client } = await setUp();
   const request = async () => {
     throw new DOMException("denied", "SecurityError");
@@ -328,7 +328,7 @@ test("a report is sent where a browser denies its locks", async () => {
   assert.equal(collector.reports.size, 1);
 });
 
-test("where the browser keeps nothing, all clients of the page remember together", async () => {
+test("without storage, all clients of the page share one report", async () => {
   const { collector, storage, open } = await setUp();
   storage.fails = () => true;
   pretend("localStorage", storage);
@@ -342,7 +342,7 @@ for (const [what, document, more, why] of [
   ["a series", { ...DOCUMENT, id: "bounded", series: { id: "panel", wave: 1, total_gamma: "361" } }, {}, "its series bounds"],
   ["all reports", { ...DOCUMENT, id: "bounded" }, { maxTotalGamma: "361" }, "maxTotalGamma bounds"],
 ]) {
-  test(`where the browser keeps nothing, a bound of ${what} is refused before anything is asked`, async () => {
+  test(`without storage, a bound of ${what} is refused before the first question`, async () => {
     const { collector, storage, open } = await setUp(document);
     storage.fails = () => true;
     pretend("localStorage", storage);
@@ -352,20 +352,20 @@ for (const [what, document, more, why] of [
       " nothing was asked or sent; expected a browser with storage";
     const error = { name: "SurveyRefused", field: "storage", message };
     await assert.rejects(client.survey("bounded"), error);
-    // One that came some other way is refused, too.
+    // A survey that was not fetched is refused, too.
     await assert.rejects(client.submit(new Survey(document), RECORD), error);
     assert.equal(collector.posted.length, 0);
   });
 }
 
 for (const digests of [[], "", null, ["00"], ["0".repeat(63)], ["A".repeat(64)]]) {
-  test(`digests that cannot be read are refused, not ignored: ${JSON.stringify(digests)}`, async () => {
+  test(`invalid digests are refused, not ignored: ${JSON.stringify(digests)}`, async () => {
     const { open } = await setUp();
     assert.throws(() => open({ digests }), { name: "ParameterError", field: "digests" });
   });
 }
 
-test("no survey has an id that another visit forgets its report by", async () => {
+test("the survey id 'probe' does not lose its report", async () => {
   const probe = { ...DOCUMENT, id: "probe" };
   const { storage, open } = await setUp(probe);
   pretend("localStorage", storage);
@@ -374,7 +374,7 @@ test("no survey has an id that another visit forgets its report by", async () =>
   assert.deepEqual(second, { ...first, status: "duplicate" });
 });
 
-// The collector is away.
+// The collector is unreachable.
 
 for (const [what, trouble, tries] of [
   ["cannot be reached", away, 3],
@@ -387,7 +387,7 @@ for (const [what, trouble, tries] of [
   ["answers 500 with a page", () => new Response("<html>", { status: 500 }), 1],
   ["answers 413 with null", () => json(null, 413), 1],
 ]) {
-  test(`a collector that ${what} is tried ${tries} times at once`, async () => {
+  test(`a collector that ${what} is tried ${tries} times`, async () => {
     const { collector, client } = await setUp();
     collector.trouble = Array(tries).fill(trouble);
     const submitted = client.submit(new Survey(DOCUMENT), RECORD);
@@ -401,7 +401,7 @@ for (const [what, trouble, tries] of [
 const later = (status, seconds) => () =>
   new Response("{}", { status, headers: { "Retry-After": seconds } });
 
-/** Run while every pause is over at once; the value lists them, in milliseconds. */
+/** Run with all timers elapsing at once, and return their delays in milliseconds. */
 async function pausesOf(action) {
   const { setTimeout, performance } = globalThis;
   const pauses = [];
@@ -440,12 +440,12 @@ for (const [status, seconds, expected] of [
     const pauses = await pausesOf(() => client.submit(new Survey(DOCUMENT), RECORD));
     assert.equal(collector.posted.length, 2);
     assert.equal(pauses.length, 1);
-    // Half to three halves of the backoff beyond, so that not all come back at one moment.
+    // Plus half to three halves of the backoff, so that clients do not retry simultaneously.
     assert.ok(pauses[0] >= expected + 50 && pauses[0] <= expected + 150, String(pauses));
   });
 }
 
-test("the next request of a page waits as long as the collector asked for", async () => {
+test("Retry-After delays the next request of the page", async () => {
   const { collector, open } = await setUp();
   collector.trouble = [later(503, "30")];
   const client = open({ retries: 0 });
@@ -457,7 +457,7 @@ test("the next request of a page waits as long as the collector asked for", asyn
   assert.deepEqual(pauses, [30_000]);
 });
 
-test("a collector that never answers is given up after the timeout", async () => {
+test("a request without an answer is aborted after the timeout", async () => {
   const { collector, open } = await setUp();
   // The abort signal alone would not keep the process alive.
   const alive = setTimeout(() => {}, 10_000);
@@ -478,7 +478,7 @@ test("a collector that never answers is given up after the timeout", async () =>
 });
 
 for (const [status, isWaiting] of [[404, true], [429, true], [409, false]]) {
-  test(`what is left after sending is said with its reason: ${status}`, async () => {
+  test(`unsent reports are listed with their reason: ${status}`, async () => {
     const { collector, client } = await setUp();
     collector.trouble = Array(6).fill(away);
     for (const id of ["one", "two"]) {
@@ -495,7 +495,7 @@ for (const [status, isWaiting] of [[404, true], [429, true], [409, false]]) {
 
 // Storage that fails.
 
-test("a report that is sent but cannot be settled is sent again as the same", async () => {
+test("a report whose status cannot be stored is sent again unchanged", async () => {
   const { collector, storage, client, open } = await setUp();
   storage.fails = (method) => method === "setItem" && storage.reports.length > 0;
   await assert.rejects(client.submit(new Survey(DOCUMENT), RECORD));
@@ -505,12 +505,12 @@ test("a report that is sent but cannot be settled is sent again as the same", as
   assert.equal(collector.reports.size, 1);
 });
 
-// The largest amplification.
+// The maximum amplification.
 
 const GAMMA = surveyOf([2, 3], { kind: "gamma-diagonal", gamma: "19" });
 const ANSWERS = { a0: "c0", a1: "c2" };
 
-test("a survey above the largest amplification is refused when it is fetched and when it is answered", async () => {
+test("a survey above the maximum amplification is refused when fetched and when answered", async () => {
   for (const [maxGamma, refused] of [
     ["18.9999999999999999999999", true],
     ["19", false],
@@ -532,7 +532,7 @@ test("a survey above the largest amplification is refused when it is fetched and
   }
 });
 
-test("what is sent unperturbed is allowed in a pinned survey alone", async () => {
+test("unperturbed answers are allowed only in a pinned survey", async () => {
   const keep = byName(["1", "3/4"]);
   const document = surveyOf([2, 2], { kind: "randomized-response", keep });
   const { collector, client, open } = await setUp(document, { maxGamma: "3", unprotected: ["a0"] });
@@ -541,7 +541,7 @@ test("what is sent unperturbed is allowed in a pinned survey alone", async () =>
   const error = { name: "SurveyRefused", field: "digests", message: RegExp(collector.digest) };
   await assert.rejects(unpinned.survey("health"), error);
   await assert.rejects(unpinned.submit(new Survey(document), byName(["c0", "c1"])), error);
-  // Another question by the same name, as its collector asks it now.
+  // The collector now asks another question under the same name.
   const [{ ...relabelled }, other] = document.attributes;
   relabelled.label = "Have you ever used heroin?";
   await collector.publish({ ...document, attributes: [relabelled, other] });
@@ -549,7 +549,7 @@ test("what is sent unperturbed is allowed in a pinned survey alone", async () =>
   assert.equal(collector.posted.length, 0);
 });
 
-test("an answer that a report can prove must be allowed, and the other one still counts", async () => {
+test("a provable answer must be allowed, and the other question still counts", async () => {
   const [answer, not_sensitive] = ["c1", "c0"];
   const triangular = { design: "triangular", prevalence: "1/4", answer, not_sensitive };
   const forced = { design: "forced-response", yes: "1/6", no: "1/6", answer };
@@ -568,7 +568,7 @@ test("an answer that a report can prove must be allowed, and the other one still
   assert.ok(await client.survey("health"));
 });
 
-test("a survey that is not the one of its digest or of its id is refused", async () => {
+test("a survey with another digest or id is refused", async () => {
   const { collector, client } = await setUp(GAMMA, { maxGamma: "19" });
   const right = collector.digest;
   for (const wrong of ["0".repeat(64), right.toUpperCase(), undefined]) {
@@ -578,19 +578,19 @@ test("a survey that is not the one of its digest or of its id is refused", async
   collector.digest = right;
   await assert.rejects(client.survey("other"), { name: "SurveyRefused" });
   assert.equal((await client.survey("health")).title, "Health");
-  // Another gamma than the one that was published.
+  // Another gamma than the published one.
   const gamma = { kind: "gamma-diagonal", gamma: "3" };
   collector.document = { ...GAMMA, mechanism: gamma };
   await assert.rejects(client.survey("health"), { name: "SurveyRefused", field: "digest" });
 });
 
-test("an id cannot lead elsewhere", async () => {
+test("ids are escaped in URLs", async () => {
   const { collector, client } = await setUp();
   await assert.rejects(client.survey("../tokens?x=1#y"));
   assert.equal(collector.requests[0].url, `${ADDRESS}/v1/surveys/..%2Ftokens%3Fx%3D1%23y`);
 });
 
-test("a client needs an address, an exact largest amplification above 1, and a list of names", () => {
+test("invalid client options are refused", () => {
   const storage = new FakeStorage();
   const wrong = [
     ["ftp://collector", { maxGamma: "19" }],
@@ -608,9 +608,9 @@ test("a client needs an address, an exact largest amplification above 1, and a l
   }
 });
 
-// Nothing of an answer leaves.
+// Confidentiality of answers.
 
-/** One question whose report is never the true answer, so that a true code is recognised too. */
+/** A question whose report never equals the true answer, so that a leaked code is recognised. */
 const TURNED = {
   ...surveyOf([3], {
     kind: "distortion-matrices",
@@ -619,7 +619,7 @@ const TURNED = {
   attributes: [{ name: "a0", categories: ["here", SECRET, "there"] }],
 };
 
-test("no answer is in any request, storage, error or output, whatever happens", async () => {
+test("no answer is in any request, storage, error or output", async () => {
   const output = [];
   const methods = ["log", "info", "warn", "error", "debug", "trace", "dir"];
   const before = methods.map((method) => console[method]);
@@ -670,7 +670,7 @@ test("no answer is in any request, storage, error or output, whatever happens", 
     methods.forEach((method, i) => (console[method] = before[i]));
   }
   assert.deepEqual(output, []);
-  // Errors may list the possible answers of a survey, never that one was given.
+  // Errors may list the possible answers, but never the given one.
   const listed = `expected one of: here, ${SECRET}, there`;
   for (const text of seen) {
     assert.ok(!text.replaceAll(listed, "").includes(SECRET), text);

@@ -1,5 +1,5 @@
-// Every outcome of every draw is walked: the probabilities of reports are those of the matrices,
-// as fractions of integers.
+// Enumerates all outcomes of all draws: the exact probabilities of reports are those of the
+// matrices.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -24,7 +24,7 @@ for (const shape of SHAPES) {
   }
 }
 
-test("gamma-diagonal has the matrix that is written out here", () => {
+test("gamma-diagonal has the expected 4 × 4 matrix", () => {
   const P = [
     ["5/8", "1/8", "1/8", "1/8"],
     ["1/8", "5/8", "1/8", "1/8"],
@@ -56,7 +56,7 @@ for (const [gamma, alpha, steps, shape] of RANDOMIZED) {
   test(`randomized gamma-diagonal ${gamma}, ${alpha}, ${steps} has every client's matrix`, () => {
     const [e, f] = fraction(alpha);
     for (let i = -steps; i <= steps; i += 1) {
-      // FRAPP eq. 25: γx(1 + αi/steps) for the true record; the others share what is left.
+      // FRAPP eq. 25: γx(1 + αi/steps) for the true record; the others share the rest.
       const share = [BigInt(steps) * f + e * BigInt(i), BigInt(steps) * f];
       const own = multiply([a, a + b * (n - 1n)], share);
       const other = [own[1] - own[0], own[1] * (n - 1n)];
@@ -65,7 +65,7 @@ for (const [gamma, alpha, steps, shape] of RANDOMIZED) {
   });
 }
 
-/** Product of one entry for each attribute. */
+/** Product of one entry per attribute. */
 const kronecker = (matrices) => (v, u) =>
   matrices.map((P, j) => fraction(P[v[j]][u[j]])).reduce(multiply);
 
@@ -97,13 +97,13 @@ const TURN = [["0", "0", "1"], ["1", "0", "0"], ["0", "1", "0"]];
 
 for (const matrices of [[SKEW], [ZEROS], [TURN, SKEW], [SKEW, WARNER, ZEROS]]) {
   const shape = matrices.map((P) => P.length);
-  test(`distortion matrices on ${shape.join("·")} are reported as they are written`, () => {
+  test(`distortion matrices on ${shape.join("·")} give exactly their reports`, () => {
     const mechanism = { kind: "distortion-matrices", matrices: byName(matrices) };
     assertChannel(surveyOf(shape, mechanism), kronecker(matrices));
   });
 }
 
-/** P(report c1 | c1) and P(report c1 | c0), of the published formulas. */
+/** P(report c1 | c1) and P(report c1 | c0) by the published formulas. */
 const DESIGNS = [
   [{ design: "warner", p: "3/10" }, "3/10", "7/10"],
   [{ design: "forced-response", yes: "1/6", no: "1/4" }, "3/4", "1/6"],
@@ -115,7 +115,7 @@ const DESIGNS = [
 ];
 
 for (const [design, fromYes, fromNo] of DESIGNS) {
-  test(`the design ${design.design} has its matrix, beside another one`, () => {
+  test(`the design ${design.design} has its matrix next to another attribute`, () => {
     const rest = (text) => fraction(text).reduce((a, b) => `${b - a}/${b}`);
     const own = [[rest(fromNo), rest(fromYes)], [fromNo, fromYes]];
     const designs = { a0: { ...design, answer: "c1" } };
@@ -124,10 +124,10 @@ for (const [design, fromYes, fromNo] of DESIGNS) {
   });
 }
 
-/** One for all: making an error takes longer than the draw. */
+/** A shared error: creating one takes longer than a draw. */
 const REJECTED = new Error("rejected");
 
-/** How often each integer comes from all arrays of so many bytes, and how often none does. */
+/** Count each integer drawn from all byte arrays of a size, and the rejections. */
 function walkBytes(k, size) {
   const counts = new Map();
   for (let word = 0; word < 256 ** size; word += 1) {
@@ -147,7 +147,7 @@ function walkBytes(k, size) {
   return counts;
 }
 
-test("every integer below a bound comes from equally many bytes", () => {
+test("bytes give each integer below a bound equally often", () => {
   for (let k = 1n; k < 256n; k += 1n) {
     const counts = walkBytes(k, 1);
     const each = 256 / 2 ** k.toString(2).length;
@@ -156,7 +156,7 @@ test("every integer below a bound comes from equally many bytes", () => {
   }
 });
 
-test("every integer below a bound comes from equally many pairs of bytes", () => {
+test("pairs of bytes give each integer below a bound equally often", () => {
   for (const k of [256n, 257n, 1000n, 40000n]) {
     const counts = walkBytes(k, 2);
     assert.equal(BigInt(counts.size), k);
@@ -165,22 +165,22 @@ test("every integer below a bound comes from equally many pairs of bytes", () =>
   }
 });
 
-test("a rejected draw is forgotten, not used up in the next one", () => {
+test("a rejected draw is discarded as a whole", () => {
   // 3 bits of each byte: 111 and 101 are not below 5.
   const bytes = [0b111_00000, 0b101_11111, 0b100_00001];
   assert.equal(randomBelow((array) => array.set([bytes.shift()]))(5n), 4n);
   assert.equal(bytes.length, 0);
 });
 
-test("there is no integer below 0 or less: an error and no endless search", () => {
+test("a bound of 0 or less is an error", () => {
   for (const k of [0n, -5n]) assert.throws(() => randomBelow()(k), { name: "ParameterError" });
 });
 
-test("bounds may need more bytes than browsers give at once", () => {
+test("bounds may need more bytes than one call of getRandomValues returns", () => {
   const k = 1n << 600_000n;
   const value = randomBelow()(k);
   assert.ok(value >= 0n && value < k);
-  // Below 2^1000 only once in 2^599000 times.
+  // Below 2^1000 with a probability of 2^−599000.
   assert.ok(value >> 1000n > 0n);
 });
 

@@ -1,4 +1,4 @@
-// No respondent who reloads, leaves, comes back or answers again changes the totals.
+// Respondents who reload, leave, return or answer again cannot bias the totals.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -26,7 +26,7 @@ const SURVEYS = {
   }),
 };
 
-/** Seeded bytes in place of the browser's, so that the test is the same each time. */
+/** Seeded bytes in place of the browser's, for reproducibility. */
 function seeded(seed) {
   let state = seed;
   return () => {
@@ -49,7 +49,7 @@ after(() => {
   crypto.getRandomValues = real;
 });
 
-/** A collector for all of them, which counts each id once; now and then it is in trouble. */
+/** A collector of all surveys that counts each id once and sometimes fails. */
 class Counter {
   constructor(published, next) {
     this.published = published;
@@ -65,18 +65,18 @@ class Counter {
     const [{ id, values }] = JSON.parse(body).reports;
     const isKnown = this.reports.has(id);
     this.reports.set(id, values.join());
-    // Counted, and the answer is lost.
+    // Counted, but the response is lost.
     if (trouble === 1) return away();
     return json({ accepted: isKnown ? 0 : 1, duplicates: isKnown ? 1 : 0 }, 202);
   }
 }
 
 /**
- * One person, who opens the form again and again. All that is shown is what is asked, what became
- * of the report, and the receipt. Whoever has a strategy wants to be seen to answer "no". One that
- * reloads does so while the sensitive question is asked, leaves before sending now and then, answers
- * otherwise the next time, and goes on for as long as the receipt does not say "no". One that leaves
- * does so for good after sending, unless it is shown a receipt that says "no".
+ * Simulate a person who opens the form repeatedly and sees its questions, the status of the report
+ * and the receipt. All strategies aim at a receipt that says "no". The reloading one reloads at the
+ * sensitive question, sometimes leaves before sending, changes the answer at the next visit, and
+ * continues until the receipt says "no". The leaving one leaves for good after sending, unless the
+ * receipt says "no".
  */
 async function answer(survey, counter, record, strategy, next) {
   const storage = new FakeStorage();
@@ -91,16 +91,16 @@ async function answer(survey, counter, record, strategy, next) {
     const said = reloads && visit > 3 ? { ...record, a0: "c0" } : record;
     await client.submit(survey, said);
     const lines = receipt(survey, client.report(survey.id), WORDING);
-    // How often other answers are reported so is said below the answer.
+    // The text below the answer states how often other answers are reported so.
     const isGood = lines?.every(({ label, value }) => label !== "a0" || value.split("\n")[0] === "c0");
     if (strategy === "leaving" && !isGood) return;
-    // What waits is sent by and by, whatever a person does who stays.
+    // A waiting report is eventually sent while the person stays.
     if (lines !== null && (!reloads || isGood)) break;
   }
   while (open().isWaiting(survey.id)) await open().flush();
 }
 
-/** Ask the same people without a strategy and with each, and hold the totals beside each other. */
+/** Survey the same people without and with each strategy, and compare the totals. */
 async function heldAgainstStrategies(document) {
   const survey = new Survey(document);
   survey.isPublished = true;
@@ -110,7 +110,7 @@ async function heldAgainstStrategies(document) {
   const asked = async (strategy) => {
     const counter = new Counter({ survey: document, digest, status: "open" }, next);
     for (let person = 0; person < RESPONDENTS; person += 1) {
-      // The same people each time.
+      // The same people for each strategy.
       const record = byName([person % 5 === 0 ? "c1" : "c0", `c${person % 3}`]);
       await answer(survey, counter, record, strategy, next);
     }
@@ -121,7 +121,7 @@ async function heldAgainstStrategies(document) {
   const leaving = await asked("leaving");
   assert.equal(honest.size, RESPONDENTS);
   assert.equal(reloading.size, RESPONDENTS);
-  // A quarter of all first tries comes to nothing; four standard deviations, and some.
+  // A quarter of first attempts fail; the tolerance exceeds four standard deviations.
   assert.ok(Math.abs(leaving.size / honest.size - 0.75) < 0.08);
   for (const other of [reloading, leaving]) {
     const [statistic, cells] = difference(honest, other);
@@ -132,7 +132,7 @@ async function heldAgainstStrategies(document) {
   }
 }
 
-/** Pearson's statistic of two samples of one distribution, and how many different reports there are. */
+/** Pearson's statistic of two samples, and the number of distinct reports. */
 function difference(...samples) {
   const reports = samples.map((sample) => [...sample.values()]);
   const [n, m] = reports.map(({ length }) => length);
@@ -145,8 +145,8 @@ function difference(...samples) {
   return [terms.reduce((sum, term) => sum + term, 0), cells.length];
 }
 
-test("no strategy moves the totals, nor counts anybody twice: whole records", () =>
+test("no strategy biases the totals or is counted twice: whole records", () =>
   heldAgainstStrategies(SURVEYS["whole records"]));
 
-test("no strategy moves the totals, nor counts anybody twice: drawn questions", () =>
+test("no strategy biases the totals or is counted twice: drawn questions", () =>
   heldAgainstStrategies(SURVEYS["drawn questions"]));

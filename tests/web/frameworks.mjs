@@ -1,6 +1,6 @@
 /**
- * Bundle a component of the manual with its framework: as a page that can be told to ask another
- * survey (app.js), and as the HTML that a server makes of it (server.html).
+ * Bundle a component of the manual with its framework: as a page that can switch to another survey
+ * (app.js), and as server-rendered HTML (server.html).
  *
  * `node frameworks.mjs FRAMEWORK FOLDER`, with the component in the folder, as `component`.
  */
@@ -14,13 +14,13 @@ const client = fileURLToPath(new URL("../../client/", import.meta.url));
 const require = createRequire(join(client, "package.json"));
 const [framework, folder] = process.argv.slice(2);
 
-/** A development dependency of the client. */
+/** Load a development dependency of the client. */
 const load = async (/** @type {string} */ name) => {
   const module = await import(pathToFileURL(require.resolve(name)).href);
   return module.default ?? module;
 };
 
-/** Imports and HTML of a server; imports of a page, and how it begins, hydrates and changes. */
+/** Imports and HTML of a server; imports, start, hydration and update of a page. */
 const REACT = {
   server: ['import { createElement } from "react"; import { renderToString } from "react-dom/server";',
     "renderToString(createElement(Health, first))"],
@@ -47,7 +47,7 @@ const PROGRAMS = {
   },
 };
 
-/** Compile a component of Vue to a module of TypeScript. */
+/** Compile a Vue component to a TypeScript module. */
 async function compileVue(/** @type {string} */ source, /** @type {boolean} */ isServer) {
   const { compileScript, parse } = await load("vue/compiler-sfc");
   const isCustomElement = (/** @type {string} */ tag) => tag === "halftruth-form";

@@ -1,5 +1,5 @@
-// Every number that people are told before, while and after they answer is what walking all draws of
-// the mechanism gives: none is taken from a formula of the code that says it.
+// All figures shown to respondents equal those found by enumerating all draws of the mechanism,
+// independently of the formulas of the code that displays them.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -24,7 +24,7 @@ const single = [{ attributes: [["a0", "a1"]], choose: [1], weight: 1 }];
 const partly = surveyOf([2, 3], { kind: "randomized-response", keep: byName(["1", "1/2"]) });
 Object.assign(partly.attributes[0], KEPT);
 
-/** Surveys, with the first draw that leads to each of their views, and what is sent as it is. */
+/** Surveys, with the first draw that selects each view, and their unperturbed questions. */
 const SURVEYS = {
   "gamma-diagonal": [surveyOf([2, 3], { kind: "gamma-diagonal", gamma: "19/2" })],
   "gamma-diagonal, two answers": [surveyOf([2], { kind: "gamma-diagonal", gamma: "3" })],
@@ -50,7 +50,7 @@ const extremes = (shares) => {
 };
 const text = (object) => JSON.stringify(object, (_, each) => (each instanceof Rational ? String(each) : each));
 
-/** Chance of each report of each record, by walking every outcome of every draw. */
+/** Return the probability of each report for each record, by enumerating all draws. */
 function walk(document, first) {
   const survey = new Survey(document);
   const records = cells(document.attributes.map(({ categories }) => categories.length));
@@ -61,7 +61,7 @@ function walk(document, first) {
   return { survey, records, rows, reports: [...new Set(rows.flatMap((row) => [...row.keys()]))] };
 }
 
-/** Shares of the text, as a reader takes them: 0.45 of "about 45", and 0 to 0.01 of "fewer than 1". */
+/** Parse a displayed share as a range: 0.45 of "about 45", and 0 to 0.01 of "fewer than 1". */
 function read(figure, base) {
   const number = Number(figure.match(/[\d.,\u202f\u00a0 ]*\d/)[0].replace(/\D/g, ""));
   if (figure.startsWith("fewer")) return [0, number / base];
@@ -72,13 +72,13 @@ function read(figure, base) {
 const within = (share, [low, high], what) =>
   assert.ok(low - 1e-12 <= share.toNumber() && share.toNumber() <= high + 1e-12, `${what}: ${share} in ${low}–${high}`);
 
-/** Numbers of some lines, without names of categories and questions. */
+/** Return the numbers of some lines, without names of categories and questions. */
 const numbers = (lines) =>
   lines.flatMap(({ label, value }) =>
     (`${label} ${value}`.replace(/[ac]\d/g, "").match(/\d[\d.,\u202f\u00a0]*/g) ?? []).map((number) => Number(number.replace(/\D/g, ""))),
   );
 
-/** Largest share in hundredths of a secret that 5 of 100 have, among those who send one of some reports. */
+/** Largest posterior share in percent, over all secrets with prior 5 %, given some reports. */
 function largestPosterior(rows, records, reports, bare) {
   const after = reports.map((report) => {
     const alike = rows.filter((_, i) => bare.every((j) => records[i][j] === Number(report.split(",")[j])));
@@ -90,7 +90,7 @@ function largestPosterior(rows, records, reports, bare) {
 }
 
 for (const [name, [document, { views = [undefined], bare = [] } = {}]] of Object.entries(SURVEYS)) {
-  test(`how many people send the same is what its draws give: ${name}`, async () => {
+  test(`the number of people with the same report matches the draws: ${name}`, async () => {
     const wordings = await Promise.all(LANGUAGES.map((language) => loadWording(language)));
     const [words, ...translations] = wordings;
     for (const first of views) {
@@ -100,7 +100,7 @@ for (const [name, [document, { views = [undefined], bare = [] } = {}]] of Object
       for (const report of reports) {
         const values = report.split(",").map(Number);
         const shares = rows.map((row) => row.get(report) ?? new Rational(0n));
-        // Who answers otherwise what the report is not about has the same answers to it.
+        // Questions that the report is not about keep their answers.
         const { symbol } = mechanism.contents(values, 0);
         const about = symbol?.positions ?? records[0].map((_, j) => j);
         for (const [i, codes] of records.entries()) {
@@ -113,7 +113,7 @@ for (const [name, [document, { views = [undefined], bare = [] } = {}]] of Object
           assert.equal(text(said), text(truth), `${report} of ${codes}`);
           const record = byName(codes.map((code) => `c${code}`));
           const lines = receipt(survey, { values, sent: true }, words, { record });
-          // Nobody reads a number in one language that another does not say.
+          // All languages show the same numbers.
           for (const other of translations) {
             assert.deepEqual(numbers(receipt(survey, { values, sent: true }, other, { record })), numbers(lines), other.locale);
           }
@@ -140,7 +140,7 @@ for (const [name, [document, { views = [undefined], bare = [] } = {}]] of Object
     }
   });
 
-  test(`how many reports fit the answers, and what others learn at most, is what its draws give: ${name}`, async () => {
+  test(`the share of matching reports and the largest posterior match the draws: ${name}`, async () => {
     const words = await loadWording("en");
     for (const [view, first] of views.entries()) {
       const { survey, records, rows, reports } = walk(document, first);
@@ -158,7 +158,7 @@ for (const [name, [document, { views = [undefined], bare = [] } = {}]] of Object
       const [low, high = low] = figure.replace("from ", "").split(" to ");
       within(extremes(kept).least, read(low, Number(base)), sentence);
       within(extremes(kept).most, read(high, Number(base)), sentence);
-      // Whatever 5 of 100 have, it is at most so many of those who send the same.
+      // Any secret of 5 in 100 has at most this share among those who send the same report.
       const lines = outlook(promised, words);
       assert.deepEqual([lines[0].count, lines.at(-1).count], [5, 100]);
       const said = Number(lines[1].value.match(/\d+/)[0]);
@@ -166,13 +166,13 @@ for (const [name, [document, { views = [undefined], bare = [] } = {}]] of Object
     }
   });
 
-  test(`practice is what the survey does to as many answers: ${name}`, () => {
+  test(`practice uses the probabilities of the survey: ${name}`, () => {
     for (const [view, first] of views.entries()) {
       const { survey, records, rows, reports } = walk(document, first);
       const drawn = first === undefined ? undefined : view;
       const practice = survey.mechanism.practice(drawn);
       const { least, most } = survey.mechanism.fit(drawn);
-      // Attributes by themselves are practised with one of them, of the records that have the answer.
+      // Independent attributes are practised one at a time, over the records with the answer.
       const isEach = ["randomized-response", "distortion-matrices"].includes(document.mechanism.kind);
       const j = bare.length;
       const { symbol } = survey.mechanism.contents(reports[0].split(",").map(Number));
@@ -197,7 +197,7 @@ for (const [name, [document, { views = [undefined], bare = [] } = {}]] of Object
         }
         const fits = sum(walked.filter(([sent]) => practice.fits(code, sent)).map(([, share]) => share));
         assert.equal(String(fits), String(practice.chance(code)));
-        // One of several questions fits more often than all of them.
+        // A single question matches more often than all together.
         assert.equal(practice.isOne ?? false, isEach && bare.length === 0);
         if (practice.isOne) assert.ok(most.compare(fits) < 0);
         else assert.ok(least.compare(fits) <= 0 && fits.compare(most) <= 0);
@@ -213,12 +213,12 @@ const UNPRACTISED = {
 };
 
 for (const [reason, document] of Object.entries(UNPRACTISED)) {
-  test(`nothing is practised where ${reason}`, () => {
+  test(`there is no practice if ${reason}`, () => {
     assert.equal(new Survey(document).mechanism.practice(), null);
   });
 }
 
-test("no answer is shown without how often another one is reported so, and none that a code is likelier with", async () => {
+test("receipts state how often other answers give the same report, and decode no code", async () => {
   const words = await loadWording("en");
   for (const [name, [document, { views = [undefined], bare = [] } = {}]] of Object.entries(SURVEYS)) {
     for (const first of views) {
@@ -253,7 +253,7 @@ test("no answer is shown without how often another one is reported so, and none 
   }
 });
 
-test("a single answer that is protected better than all together has a line of its own", async () => {
+test("a better bound for single answers has its own line", async () => {
   const words = await loadWording("en");
   const survey = new Survey(SURVEYS["randomized-response"][0]);
   // 3/4 : 1/4 and 1/2 : 1/4, so 3 for one answer and 6 for both: 15/110 and 30/125.
@@ -273,14 +273,14 @@ const ROUNDED = [
 ];
 
 for (const [shares, base, figures] of ROUNDED) {
-  test(`frequencies are rounded to what is true of them: ${shares}`, async () => {
+  test(`frequencies are rounded without false statements: ${shares}`, async () => {
     const words = await loadWording("en");
     const said = words.frequencies(shares.map((share) => Rational.parse(share, "share")));
     assert.deepEqual(said, { base, figures });
   });
 }
 
-test("questions that are asked for the sake of others alone are named as such", async () => {
+test("questions asked only as conditions of others are listed as such", async () => {
   const document = surveyOf([2, 2, 2], split({ views: [{ attributes: [["a1"]], weight: 1 }, { attributes: [["a0", "a2"]], weight: 1 }] }));
   document.attributes[1].ask_if = { a0: ["c1"] };
   const survey = new Survey(document);

@@ -1,4 +1,4 @@
-// What tests share: small surveys, known randomness, a collector and a storage that note all.
+// Shared helpers: small surveys, known random bytes, and a recording collector and storage.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { Client, Survey } from "../../client/halftruth_client/js/index.js";
 
 export const ADDRESS = "https://collector.example";
 
-/** Fill arrays from bytes in hexadecimal; fails where none are left. */
+/** Fill arrays from hexadecimal bytes; fails when they are used up. */
 export function knownBytes(text) {
   const all = Uint8Array.from(text.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16));
   let position = 0;
@@ -20,7 +20,7 @@ export function knownBytes(text) {
   return fill;
 }
 
-/** A survey as collectors publish it, with attributes a0, a1, … and categories c0, c1, … */
+/** Return a survey as collectors publish it, with attributes a0, a1, … and categories c0, c1, … */
 export function surveyOf(shape, mechanism, more = {}) {
   const attributes = shape.map((size, j) => ({
     name: `a${j}`,
@@ -29,12 +29,12 @@ export function surveyOf(shape, mechanism, more = {}) {
   return { id: "health", title: "Health", attributes, mechanism, ...more };
 }
 
-/** Each value under its attribute's name. */
+/** Return an object of values by attribute name. */
 export function byName(values) {
   return Object.fromEntries(values.map((value, j) => [`a${j}`, value]));
 }
 
-/** All records of a shape, the last column fastest. */
+/** Return all records of a shape, the last column fastest. */
 export function cells(shape) {
   return shape.reduce(
     (rows, size) => rows.flatMap((row) => Array.from({ length: size }, (_, v) => [...row, v])),
@@ -42,7 +42,7 @@ export function cells(shape) {
   );
 }
 
-/** An answer in JSON, as a collector gives it. */
+/** Return a collector's JSON response. */
 export function json(content, status = 200) {
   const type = status < 400 ? "application/json" : "application/problem+json";
   return new Response(JSON.stringify(content), { status, headers: { "Content-Type": type } });
@@ -53,17 +53,17 @@ export function problem(status, detail = "no", field = undefined) {
 }
 
 /**
- * A collector that notes each request and counts each id once.
+ * A collector that records each request and counts each id once.
  *
- * Put functions into `trouble`: each answers one request for reports in the collector's place.
+ * Each function in `trouble` answers one request for reports in the collector's place.
  */
 export class Collector {
   constructor(document, digest, published = {}) {
     this.document = document;
     this.digest = digest;
-    /** Terms and signature, where there are any. */
+    /** Terms and signature, if any. */
     this.published = published;
-    /** What is said of every invitation that is asked about. */
+    /** Answer to every check of an invitation. */
     this.unspent = true;
     this.requests = [];
     this.reports = new Map();
@@ -100,9 +100,9 @@ export class Collector {
 }
 
 /**
- * Let `crypto.subtle` fail where an algorithm is named, as browsers do that do not know it.
+ * Let `crypto.subtle` fail for an algorithm, as in browsers that lack it.
  *
- * The value restores it.
+ * Returns a function that restores it.
  */
 export function withoutAlgorithm(missing) {
   const { subtle } = crypto;
@@ -117,13 +117,13 @@ export function withoutAlgorithm(missing) {
   return () => delete crypto.subtle;
 }
 
-/** The vectors of a file of tests/vectors, and those that must be refused. */
+/** Return the vectors of a file of tests/vectors, and the invalid ones. */
 export function readVectors(name) {
   const file = new URL(`../vectors/${name}.json`, import.meta.url);
   return JSON.parse(readFileSync(file, "utf-8"));
 }
 
-/** A browser's storage that notes what is written, and throws once it is told to. */
+/** A browser storage that records writes, and can be made to fail. */
 export class FakeStorage {
   constructor() {
     this.items = new Map();
@@ -161,11 +161,11 @@ export class FakeStorage {
   }
 }
 
-/** A client of a collector with one survey, on a storage of its own; `open` makes others of both. */
+/** Create a collector, a storage and a client; `open` creates further clients of both. */
 export async function setUp(document, { published = {}, ...options } = {}) {
   const collector = new Collector(document, await new Survey(document).digest(), published);
   const storage = new FakeStorage();
-  // What may be sent unperturbed may be so in this survey alone.
+  // Unperturbed answers need a pinned survey.
   const digests = options.unprotected?.length > 0 ? [collector.digest] : undefined;
   const given = { maxGamma: "19", digests, storage, fetch: collector.fetch, retries: 0, backoff: 0 };
   const open = (more = {}) => new Client(ADDRESS, { ...given, ...options, ...more });
@@ -176,7 +176,7 @@ export const away = () => {
   throw new TypeError("fetch failed");
 };
 
-// Fractions of the test's own: pairs of integers, equal where their cross products are.
+// Fractions, independent of the client: pairs of integers.
 
 const add = ([a, b], [c, d]) => (b === d ? [a + c, b] : [a * d + c * b, b * d]);
 export const multiply = ([a, b], [c, d]) => [a * c, b * d];
@@ -186,7 +186,7 @@ export const fraction = (text) => {
   return [BigInt(a), BigInt(b)];
 };
 
-/** Probability of each report of a record, by walking all outcomes of all draws. */
+/** Return the probability of each report of a record, by enumerating all draws. */
 export function distribution(survey, record, first) {
   const found = new Map();
   const path = [];
@@ -210,7 +210,7 @@ export function distribution(survey, record, first) {
 }
 
 /**
- * Hold the walk against a matrix: probability of report v for the true record u.
+ * Assert that the enumerated probabilities of report v for the true record u are those of a matrix.
  *
  * Reports are records unless others are given; the first draw may be fixed.
  */

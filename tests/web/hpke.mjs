@@ -1,9 +1,9 @@
-// The recipient's side of HPKE, written with node's own cryptography and nothing of the client.
+// The recipient's side of HPKE with Node's cryptography, independent of the client.
 
 import { createDecipheriv, createHmac, createPrivateKey, createPublicKey } from "node:crypto";
 import { diffieHellman, generateKeyPairSync } from "node:crypto";
 
-/** What stands before the 32 bytes of an X25519 key in PKCS #8 and in SPKI (RFC 8410). */
+/** DER prefixes of an X25519 key's 32 bytes in PKCS #8 and in SPKI (RFC 8410). */
 const PRIVATE = Buffer.from("302e020100300506032b656e04220420", "hex");
 const PUBLIC = Buffer.from("302a300506032b656e032100", "hex");
 
@@ -17,7 +17,7 @@ const publicKey = (raw) =>
   createPublicKey({ key: Buffer.concat([PUBLIC, raw]), format: "der", type: "spki" });
 const rawOf = (key) => key.export({ format: "der", type: "spki" }).subarray(PUBLIC.length);
 
-/** A new key: the private half, and the public one, in hexadecimal. */
+/** Return a new private and public key in hexadecimal. */
 export function newKey() {
   const pair = generateKeyPairSync("x25519");
   const der = pair.privateKey.export({ format: "der", type: "pkcs8" });
@@ -27,7 +27,7 @@ export function newKey() {
   };
 }
 
-/** A known key as WebCrypto has it. */
+/** Return a known key pair for WebCrypto. */
 export async function pairOf(privateHex) {
   const pkcs8 = Buffer.concat([PRIVATE, bytes(privateHex)]);
   const raw = rawOf(createPublicKey(privateKey(privateHex)));
@@ -47,7 +47,7 @@ const expand = (suite, prk, label, info, length) => {
   return hmac(prk, labeled, Buffer.of(1)).subarray(0, length);
 };
 
-/** Decrypt what was sealed to a key; throws where it was not. */
+/** Decrypt a message to a key; throws if it is invalid. */
 export function open(sealed, privateHex, info, aad = Buffer.alloc(0)) {
   const recipient = privateKey(privateHex);
   const enc = sealed.subarray(0, 32);

@@ -1,4 +1,4 @@
-// What the form says is complete in every language, and says the same figures everywhere.
+// The form's translations are complete, and all languages show the same figures.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -15,14 +15,14 @@ import { readVectors, surveyOf } from "./helpers.mjs";
 const ENGLISH = await wordsIn("en");
 const OTHERS = LANGUAGES.filter((language) => language !== "en");
 
-/** The names in braces of a text. */
+/** Return the placeholders of a text. */
 const places = (text) => [...new Set(text.match(/\{\w+\}/g))].sort();
 
-/** All texts of some words: each form of a plural, each of a list. */
+/** Return all texts of an entry: each plural form, each item of a list. */
 const texts = (words) => (typeof words === "string" ? [words] : Object.values(words));
 
 for (const language of OTHERS) {
-  test(`every text is there with the same values in it: ${language}`, async () => {
+  test(`every text is translated with the same placeholders: ${language}`, async () => {
     const words = await wordsIn(language);
     assert.deepEqual(Object.keys(words).sort(), Object.keys(ENGLISH).sort());
     for (const [key, english] of Object.entries(ENGLISH)) {
@@ -31,7 +31,7 @@ for (const language of OTHERS) {
         assert.equal(new Set(found).size, english.length, key);
         continue;
       }
-      // A plural is one in English or in this language, and has all that its rules can call for.
+      // A plural in English or this language has all forms that its rules need.
       const whole = places(texts(english).at(-1));
       assert.deepEqual(places(texts(found).at(-1)), whole, key);
       for (const text of texts(found)) {
@@ -41,13 +41,13 @@ for (const language of OTHERS) {
     }
   });
 
-  test(`nothing is left in English, and nobody is called by du, tu or tú: ${language}`, async () => {
+  test(`no text is left in English or in informal address: ${language}`, async () => {
     const words = await wordsIn(language);
     const same = Object.keys(ENGLISH).filter((key) => {
       const [ours, theirs] = [ENGLISH[key], words[key]].map((w) => texts(w).join());
       return ours === theirs;
     });
-    // Spanish has the same word for no.
+    // "no" is the same word in Spanish.
     assert.deepEqual(same, language === "es" ? ["no"] : []);
     const all = Object.values(words).flatMap(texts).join("\n");
     const familiar = {
@@ -59,7 +59,7 @@ for (const language of OTHERS) {
   });
 }
 
-test("French signs stand behind narrow spaces that do not break", async () => {
+test("French punctuation follows narrow no-break spaces", async () => {
   const words = Object.values(await wordsIn("fr")).flatMap(texts).join("\n");
   assert.doesNotMatch(words, /[^\u202f][?!:;»](?!\w)|«(?!\u202f)/u);
 });
@@ -86,7 +86,7 @@ test("a survey promises the same figures in every language", async () => {
 const NUMBERS = { en: "13.7\u202f%", de: "13,7\u202f%", fr: "13,7\u202f%", es: "13,7\u202f%", "de-CH": "13.7\u202f%" };
 
 for (const [language, percent] of Object.entries(NUMBERS)) {
-  test(`numbers have the decimal sign of their language: ${language}`, async () => {
+  test(`numbers use the decimal separator of their language: ${language}`, async () => {
     const words = await loadWording(language);
     assert.equal(words.percent(137), percent);
     assert.equal(words.point("7.5"), percent.slice(1, 4) === "3.7" ? "7.5" : "7,5");
@@ -96,7 +96,7 @@ for (const [language, percent] of Object.entries(NUMBERS)) {
   });
 }
 
-test("where there are no words in a language, they are English and its texts keep their way", async () => {
+test("an untranslated language falls back to English and keeps its direction", async () => {
   const words = await loadWording("ar-EG");
   assert.deepEqual([words.locale, words.direction, words.isForeign], ["en", "rtl", true]);
   const place = words.say("place", { title: "العادات", number: 1, count: 2 });
@@ -104,11 +104,11 @@ test("where there are no words in a language, they are English and its texts kee
   assert.equal((await loadWording("")).isForeign, false);
 });
 
-test("a tag that the browser rejects still chooses the words of its language", async () => {
+test("an invalid language tag still selects its language", async () => {
   assert.equal((await loadWording("de-ab-cd")).locale, "de");
 });
 
-test("categories that no survey names are in the words of the form", async () => {
+test("predefined categories are translated by the form", async () => {
   const document = surveyOf([2, 2], { kind: "randomized-response", gamma: "19" });
   document.languages = ["de"];
   document.attributes = [
@@ -141,12 +141,12 @@ const CASES = JSON.parse(
 );
 
 for (const { offered, named, preferred, language } of CASES.chosen) {
-  test(`of ${offered} is read, where ${[...named, ...preferred]} are wanted: ${language}`, () => {
+  test(`of ${offered}, with preferences ${[...named, ...preferred]}: ${language}`, () => {
     assert.equal(chooseLanguage(offered, { named, preferred }), language);
   });
 }
 
-test("the direction of a language is the one that it is written in", () => {
+test("languages have their writing direction", () => {
   for (const tag of CASES.rtl) assert.equal(directionOf(tag), "rtl", tag);
   for (const tag of CASES.ltr) assert.equal(directionOf(tag), "ltr", tag);
 });

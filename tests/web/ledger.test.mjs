@@ -1,4 +1,4 @@
-// A browser adds up what its reports cost, and refuses what would exceed what was promised.
+// A browser adds up the cost of its reports, and refuses those that would exceed the promise.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -9,13 +9,13 @@ import { ADDRESS, byName, cells, distribution, setUp, surveyOf } from "./helpers
 
 const RECORD = byName(["c0", "c1"]);
 
-/** A wave of a series; of none where `series` is null. */
+/** Return a wave of a series; without a series if `series` is null. */
 function wave(number = 1, { id = `health-${number}`, series = "panel", total = "9", gamma = "3", ...more } = {}) {
   const member = series ? { series: { id: series, wave: number, total_gamma: total } } : {};
   return surveyOf([2, 2], { kind: "gamma-diagonal", gamma }, { id, ...member, ...more });
 }
 
-/** A browser that answered some waves, and what asks it the next one. */
+/** Return a browser that answered some waves, and a function that answers the next one. */
 async function answered(waves, options = {}) {
   const made = await setUp(wave(), options);
   const ask = async (document) => {
@@ -32,19 +32,19 @@ const numbers = (ledger) => ({
   questions: Object.fromEntries([...ledger.questions].map(([name, { gamma }]) => [name, String(gamma)])),
 });
 
-test("waves are answered until the total is spent, and nothing is asked or sent after that", async () => {
+test("waves are answered until the total is spent", async () => {
   const { collector, open, ask } = await answered([wave(1), wave(2)]);
   const ledger = await open().ledger(new Survey(wave(3)));
   assert.deepEqual(numbers(ledger), { whole: "9", questions: { a0: "9", a1: "9" } });
   const error = { name: "LedgerRefused", field: "series.total_gamma" };
   await assert.rejects(ask(wave(3)), error);
-  // A survey that came some other way is held against the ledger, too.
+  // A survey that was not fetched is checked against the ledger, too.
   await assert.rejects(open().submit(new Survey(wave(3)), RECORD), error);
   assert.equal(collector.posted.length, 2);
   assert.equal((await ask(wave(2))).status, "duplicate");
 });
 
-test("what is perturbed counts, though it is not sensitive and the page allows it", async () => {
+test("perturbed questions count even if not sensitive and allowed by the page", async () => {
   // Nine for each question, 81 for both.
   const kept = { kind: "randomized-response", keep: { a0: "9/10", a1: "9/10" } };
   const harmless = (number) => {
@@ -69,7 +69,7 @@ test("what is perturbed counts, though it is not sensitive and the page allows i
   assert.equal(String((await client().ledger(new Survey(harmless(3)))).gamma), "6561");
 });
 
-test("a report that can reveal a sensitive answer spends more than any total", () => {
+test("a report that can reveal a sensitive answer exceeds every total", () => {
   const rulesOut = [["1/2", "0", "1/4"], ["1/2", "1/2", "1/4"], ["0", "1/2", "1/2"]];
   const survey = new Survey(surveyOf([3], { kind: "distortion-matrices", matrices: { a0: rulesOut } }));
   const entry = entryOf(survey, "d");
@@ -80,7 +80,7 @@ test("a report that can reveal a sensitive answer spends more than any total", (
   ledger.check(survey, entry, null);
 });
 
-// Reduced only after they were multiplied, these would take seven minutes.
+// Without reducing each factor first, this would take seven minutes.
 test("a hundred numbers of a thousand digits are multiplied", { timeout: 60_000 }, () => {
   const gamma = (i) => `${"9".repeat(480)}${i}/${"7".repeat(470)}${i + 1}`;
   const entries = Array.from({ length: 100 }, (_, i) => ({ gamma: gamma(i), questions: {}, series: null }));
@@ -96,7 +96,7 @@ test("a hundred numbers of a thousand digits are multiplied", { timeout: 60_000 
 const bounded = { maxTotalGamma: "8" };
 const unnamed = (more) => wave(1, { id: "health-b", ...more });
 
-// What a collector serves after wave 1 of a total of 9, what the caller sets, and the field it is refused for.
+// What a collector serves after wave 1 with a total of 9, options, and the field of the refusal.
 const ATTACKS = {
   "repeats the wave as a survey of another name": [unnamed(), {}, "series.wave"],
   "repeats the wave in other words": [wave(1, { title: "Well?" }), {}, "survey"],
@@ -117,7 +117,7 @@ const ATTACKS = {
 };
 
 for (const [what, [served, options, field]] of Object.entries(ATTACKS)) {
-  test(`a collector that ${what} gets no draw beyond what it promised`, async () => {
+  test(`a collector that ${what} gets no draw beyond the promised total`, async () => {
     const { collector, ask } = await answered([wave(1)], options);
     if (field === null) await ask(served);
     else await assert.rejects(ask(served), { field });
@@ -125,7 +125,7 @@ for (const [what, [served, options, field]] of Object.entries(ATTACKS)) {
   });
 }
 
-test("waves in another order cost the same, and another address has the same ledger", async () => {
+test("the order of waves does not matter, and all addresses share the ledger", async () => {
   const { collector, storage, ask } = await answered([wave(3), wave(1)]);
   await assert.rejects(ask(wave(2)), { field: "series.total_gamma" });
   const options = { maxGamma: "19", storage, fetch: collector.fetch, retries: 0 };
@@ -133,14 +133,14 @@ test("waves in another order cost the same, and another address has the same led
   await assert.rejects(elsewhere.survey("health-2"), { field: "series.total_gamma" });
 });
 
-test("a report counts once a collector may have it, whatever becomes of it", async () => {
+test("a report counts as soon as the collector may have it", async () => {
   const { collector, open, ask } = await answered([]);
   collector.trouble = [() => new Response("", { status: 422 })];
   await assert.rejects(ask(wave(1)));
   assert.equal(String((await open().ledger(new Survey(wave(1)))).gamma), "3");
 });
 
-test("a draw that cannot be written down is not sent, and the cost is written before it", async () => {
+test("a draw that cannot be stored is not sent, and its cost is stored first", async () => {
   const { collector, storage, ask } = await answered([]);
   storage.fails = (method) => method === "setItem";
   await assert.rejects(ask(wave(1)), { name: "QuotaExceededError" });
@@ -150,7 +150,7 @@ test("a draw that cannot be written down is not sent, and the cost is written be
   assert.deepEqual(storage.written.slice(0, 2).map(([key]) => key), ["halftruth-ledger:", "halftruth:health-1"]);
 });
 
-test("a survey counts once for all who answer it on one device, and another version of it anew", async () => {
+test("a survey counts once per device, and another version counts again", async () => {
   const shared = { published: { terms: { shared_devices: true } } };
   const { open, ask } = await answered([wave(1)], shared);
   for (let person = 0; person < 3; person += 1) {
@@ -163,7 +163,7 @@ test("a survey counts once for all who answer it on one device, and another vers
   await assert.rejects(ask(wave(2, { title: "Well?" })), { field: "series.wave" });
 });
 
-test("a ledger that was forgotten begins anew; one that is damaged lets nothing be asked", async () => {
+test("a deleted ledger restarts; a damaged one refuses all surveys", async () => {
   const { storage, open, ask } = await answered([wave(1), wave(2)]);
   await open().forgetLedger(new Survey(wave(3)));
   await ask(wave(3));
@@ -175,7 +175,7 @@ test("a ledger that was forgotten begins anew; one that is damaged lets nothing 
 });
 
 for (const maxTotalGamma of ["1", 0, "x"]) {
-  test(`a largest total of ${maxTotalGamma} is refused`, async () => {
+  test(`maxTotalGamma = ${maxTotalGamma} is refused`, async () => {
     await assert.rejects(setUp(wave(), { maxTotalGamma }), { field: "maxTotalGamma" });
   });
 }
@@ -194,14 +194,14 @@ const MECHANISMS = {
 };
 
 for (const [kind, mechanism] of Object.entries(MECHANISMS)) {
-  test(`two waves of a ${kind} tell exactly what the ledger says`, () => {
+  test(`the ledger of two waves of a ${kind} is exact`, () => {
     const records = cells([2, 3]);
     const waves = ["3", "5"].map((gamma) => {
       const survey = new Survey(surveyOf([2, 3], mechanism(gamma)));
       const of = records.map((codes) => distribution(survey, byName(codes.map((code) => `c${code}`))));
       return { survey, of, reports: [...new Set(of.flatMap((each) => [...each.keys()]))] };
     });
-    // The largest ratio of two records' likelihoods, as a fraction, where they agree on some columns.
+    // Largest likelihood ratio, as a fraction, of two records that agree on some columns.
     const worst = ({ of }, report, isKept) => {
       let most = [1n, 1n];
       for (const [i, one] of records.entries()) {
@@ -232,7 +232,7 @@ for (const [kind, mechanism] of Object.entries(MECHANISMS)) {
   });
 }
 
-/** A wave that asks one of four questions. */
+/** Return a wave that asks one of four questions. */
 function oneOfFour(number) {
   const views = [{ attributes: [["a0", "a1", "a2", "a3"]], choose: [1], weight: 1 }];
   const mechanism = { kind: "split-questionnaire", gamma: "2", prime: 3, direct: 2, views };
@@ -240,7 +240,7 @@ function oneOfFour(number) {
   return surveyOf([2, 2, 2, 2], mechanism, { id: `health-${number}`, series });
 }
 
-test("each wave draws what it asks about afresh, and another person's wave, too", async () => {
+test("each wave and each person has a new draw of questions", async () => {
   const shared = { published: { terms: { shared_devices: true } } };
   const { collector, open, storage } = await setUp(oneOfFour(1), shared);
   const views = () => [...storage.items.keys()].filter((key) => key.startsWith("halftruth-view:"));
@@ -258,7 +258,7 @@ test("each wave draws what it asks about afresh, and another person's wave, too"
       assert.equal(views().length, 0);
     }
   }
-  // By chance all of 57 draws differ from the one before with (3/4)^56, below 1 in 10⁶.
+  // All of 57 draws differ from the one before with probability (3/4)^56, below 1 in 10⁶.
   assert.ok(found.some((name, i) => name === found[i - 1]));
   assert.equal(new Set(found).size, 4);
 });

@@ -1,11 +1,11 @@
-// What is written as a number is read as its reader means it, or not at all.
+// Entered numbers are parsed by the language of the form, and ambiguous ones are refused.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { readNumber } from "../../client/halftruth_client/js/form/numbers.js";
 
-/** By language: what is written, and what is read; null where it could mean two things, or nothing. */
+/** By language: entered text and parsed number; null if ambiguous or invalid. */
 const WRITTEN = {
   "ar-EG": { "٧٫٥": "7.5", "١٢": "12", "1.2": "1.2" },
   de: {
@@ -24,7 +24,7 @@ const WRITTEN = {
 };
 
 for (const [language, written] of Object.entries(WRITTEN)) {
-  test(`numbers are read as they are written in ${language}`, () => {
+  test(`numbers are parsed as written in ${language}`, () => {
     for (const [text, number] of Object.entries(written)) {
       assert.equal(readNumber(text, language), number, JSON.stringify(text));
     }

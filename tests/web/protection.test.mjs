@@ -1,4 +1,4 @@
-// What is promised is what is written for every language.
+// The sentences of the promise are those of the vectors for all programming languages.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -8,19 +8,19 @@ import { Survey } from "../../client/halftruth_client/js/index.js";
 import { hidesAll, protection, unperturbed } from "../../client/halftruth_client/js/protection.js";
 import { readVectors, surveyOf } from "./helpers.mjs";
 
-/** The promise in English. */
+/** Return the promise in English. */
 function promises(survey, names) {
   return new Wording("en").promises(protection(survey, new Set(names)), survey.schema);
 }
 
 for (const { survey, public: names, sentences } of readVectors("protection").vectors) {
   const { kind, gamma = "" } = survey.mechanism;
-  test(`a survey promises the same as everywhere: ${survey.id}, ${kind} ${gamma}`, () => {
+  test(`the promise of a survey matches the vectors: ${survey.id}, ${kind} ${gamma}`, () => {
     assert.deepEqual(promises(new Survey(survey), names), sentences);
   });
 }
 
-test("what is sent as it is is named by its label, and all of it is no promise", () => {
+test("unperturbed questions are named by label, and have no bound", () => {
   const document = surveyOf([2], { kind: "randomized-response", keep: { a0: "1" } });
   document.attributes[0].label = "Your town";
   const survey = new Survey(document);
@@ -30,7 +30,7 @@ test("what is sent as it is is named by its label, and all of it is no promise",
   assert.match(promises(survey, [])[0], /no bound: a report can prove an answer/);
 });
 
-test("nobody is said to be uncertain where an answer is sent unperturbed, or a report can prove one", () => {
+test("hidesAll is false for unperturbed answers and provable answers", () => {
   const keep = (a0) => ({ kind: "randomized-response", keep: { a0 } });
   const triangular = { design: "triangular", prevalence: "1/4", answer: "c1", not_sensitive: "c0" };
   for (const [mechanism, hides] of [
@@ -42,7 +42,7 @@ test("nobody is said to be uncertain where an answer is sent unperturbed, or a r
   }
 });
 
-test("a wave promises what all waves of its series tell together", () => {
+test("a wave states the bound for all waves of its series", () => {
   const mechanism = { kind: "gamma-diagonal", gamma: "3" };
   const series = { id: "panel", wave: 2, total_gamma: "9" };
   const said = promises(new Survey(surveyOf([2], mechanism, { series })), []).at(-1);

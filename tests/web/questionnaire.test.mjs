@@ -1,4 +1,4 @@
-// What one person is asked: what comes and goes, what is left to be done, what the record is.
+// The state of a questionnaire: displayed questions, missing answers, and the record.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -19,7 +19,7 @@ const problems = (questionnaire) =>
     .map((one) => questionnaire.problem(one))
     .filter((problem) => problem !== null);
 
-test("questions come and go with the answers that they are asked after", () => {
+test("conditional questions appear and disappear with their conditions", () => {
   const form = new Questionnaire(schema);
   assert.deepEqual(asked(form), [["smoker"], ["symptoms", "school"]]);
   form.set([["smoker", "yes"]]);
@@ -27,12 +27,12 @@ test("questions come and go with the answers that they are asked after", () => {
   form.set([["cigarettes", "30"]]);
   assert.deepEqual(asked(form), [["smoker"], ["cigarettes"], ["wish", "symptoms", "school"]]);
   form.set([["wish", "2"], ["school", "some"]]);
-  // A number out of range is no answer to ask after.
+  // A number out of range satisfies no condition.
   form.set([["cigarettes", "300"]]);
   assert.deepEqual(form.record(), { smoker: "yes", cigarettes: "300", school: "some" });
 });
 
-test("answers to what is not asked any more are gone, also when it is asked again", () => {
+test("answers to hidden questions are deleted for good", () => {
   const form = new Questionnaire(schema);
   form.set([["smoker", "yes"]]);
   form.set([["cigarettes", "30"]]);
@@ -44,7 +44,7 @@ test("answers to what is not asked any more are gone, also when it is asked agai
   assert.deepEqual(form.record(), { smoker: "yes", school: "some" });
 });
 
-test("what is left to be done is what is neither answered nor optional", () => {
+test("required questions without a valid answer are problems", () => {
   const form = new Questionnaire(schema);
   assert.deepEqual(problems(form), ["choose", "choose"]);
   form.set([["smoker", "yes"], ["school", "none"], ["cigarettes", "61"]]);
@@ -59,7 +59,7 @@ test("what is left to be done is what is neither answered nor optional", () => {
   assert.deepEqual(problems(form), []);
 });
 
-test("what is read before sending is what was asked, in words", () => {
+test("the summary lists the asked questions and answers in words", () => {
   const form = new Questionnaire(schema);
   form.set([["smoker", "yes"], ["school", "some"], ["cigarettes", "7"]]);
   form.set([["symptoms.cough", "yes"], ["symptoms.fever", "no"]]);
@@ -77,7 +77,7 @@ test("what is read before sending is what was asked, in words", () => {
   ]);
 });
 
-test("of a view, only its attributes and what these are asked after are asked", () => {
+test("a view asks only its attributes and their conditions", () => {
   const form = new Questionnaire(schema, schema.withConditions(["wish", "symptoms.fever"]));
   form.set([["smoker", "yes"]]);
   form.set([["cigarettes", "30"]]);
@@ -92,7 +92,7 @@ const shuffled = (size, more, below) => {
   return form.all[0].order;
 };
 
-test("every order of answers is as likely as any other", () => {
+test("all orders of answers are equally likely", () => {
   const orders = [];
   for (let first = 0; first < 3; first += 1) {
     for (let second = 0; second < 2; second += 1) {
@@ -109,14 +109,14 @@ test("every order of answers is as likely as any other", () => {
   assert.deepEqual(orders.sort(), ["012", "021", "102", "120", "201", "210"]);
 });
 
-test("answers that are none stay after those that are shuffled", () => {
+test("missing answers stay behind the shuffled ones", () => {
   for (let i = 0; i < 20; i += 1) {
     const order = shuffled(6, { missing: ["c5", "none"] });
     assert.deepEqual([...order].sort(), [0, 1, 2, 3, 4]);
   }
 });
 
-test("nothing is drawn where nothing is shuffled", () => {
+test("without shuffling nothing is drawn", () => {
   const below = () => assert.fail("nothing is to be drawn");
   const plain = surveyOf([3, 2], { kind: "gamma-diagonal", gamma: "19" });
   const form = new Questionnaire(new Survey(plain).schema, undefined, below);

@@ -1,4 +1,4 @@
-// Kinds of questions: what they are perturbed as, and which records they take.
+// Kinds of questions: their perturbed attributes, and valid records.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -13,7 +13,7 @@ const VECTORS = readVectors("questions");
 const survey = new Survey(VECTORS.survey);
 
 for (const { members, categories, bins, refused } of VECTORS.numbers) {
-  test(`numbers are in the known bins: ${categories[0]}, …`, () => {
+  test(`numbers are in the bins of the vectors: ${categories[0]}, …`, () => {
     const range = new NumberRange(members);
     assert.deepEqual(range.categories, categories);
     for (const [answer, bin] of Object.entries(bins)) assert.equal(range.bin(answer), bin, answer);
@@ -21,13 +21,13 @@ for (const { members, categories, bins, refused } of VECTORS.numbers) {
   });
 }
 
-test("a number in floating point is the decimals that it is written with", () => {
+test("floating-point numbers are read by their decimal representation", () => {
   const range = new NumberRange({ minimum: "0", maximum: "1", step: "1/10" });
   assert.deepEqual([0.1, 0.3, 0.7, 1].map((answer) => range.bin(answer)), [1, 3, 7, 9]);
   assert.deepEqual([NaN, Infinity, 1.1, -1e-9, null, [1]].map((a) => range.bin(a)), Array(6).fill(-1));
 });
 
-test("questions are perturbed as the known attributes", () => {
+test("questions have the attributes of the vectors", () => {
   const found = survey.schema.attributes.map(({ name, categories, missing }) => {
     return { name, categories, missing };
   });
@@ -42,19 +42,19 @@ test("questions are perturbed as the known attributes", () => {
   ]);
 });
 
-test("records have the known codes", () => {
+test("records have the codes of the vectors", () => {
   for (const { record, codes } of VECTORS.records) {
     assert.deepEqual(survey.schema.encode(record), codes, JSON.stringify(record));
   }
 });
 
-test("records that cannot be are refused", () => {
+test("infeasible records are refused", () => {
   for (const record of VECTORS.refused) {
     assert.throws(() => survey.schema.encode(record), RecordError, JSON.stringify(record));
   }
 });
 
-test("no error about a record holds an answer, whatever the kind of question", () => {
+test("no error about a record contains an answer, for any kind of question", () => {
   const secret = "31415926535";
   for (const record of [
     { smoker: "yes", cigarettes: Number(secret), school: "some" },
@@ -73,7 +73,7 @@ test("no error about a record holds an answer, whatever the kind of question", (
   }
 });
 
-test("what a report is about takes the answers that it is asked after, and no others", () => {
+test("a view needs the answers to its conditions, and no others", () => {
   const { schema } = survey;
   assert.deepEqual(schema.withConditions(["wish"]), ["smoker", "cigarettes", "wish"]);
   assert.deepEqual(schema.withConditions(["symptoms.fever"]), ["symptoms.fever"]);
@@ -83,7 +83,7 @@ test("what a report is about takes the answers that it is asked after, and no ot
   assert.throws(() => schema.encode({ cigarettes: 30, wish: "2" }, ["wish"]), { field: "smoker" });
 });
 
-test("a view of a split questionnaire is asked with what it is asked after", () => {
+test("a view of a split questionnaire is asked with its conditions", () => {
   const views = [{ attributes: [["a1"]], weight: 1 }, { attributes: [["a0"]], weight: 1 }];
   const mechanism = { kind: "split-questionnaire", gamma: "19", prime: 2, direct: 4, views };
   const { attributes } = surveyOf([2, 2], mechanism);
@@ -98,7 +98,7 @@ test("a view of a split questionnaire is asked with what it is asked after", () 
   assert.deepEqual(split.perturb({ a0: "c1" }, exactly, 1), [4]);
 });
 
-test("texts are read in the first language that they are written in", () => {
+test("texts fall back to the first available language", () => {
   const { title, schema } = survey;
   assert.equal(inLanguage(title, "de-AT"), "Gesundheit");
   assert.equal(inLanguage(title, "DE"), "Gesundheit");
@@ -114,7 +114,7 @@ test("texts are read in the first language that they are written in", () => {
   assert.equal(schema.attributes[3].labelIn("de"), "symptoms – Husten");
 });
 
-test("the first language is the survey's first, in whatever order JSON has them", () => {
+test("the survey's first language takes precedence over the order in JSON", () => {
   const received = { ...VECTORS.survey, title: { de: "Gesundheit", en: "Health" } };
   assert.equal(inLanguage(new Survey(received).title), "Health");
 });
@@ -153,7 +153,7 @@ for (const [field, more] of [
   ["'a0': page", { page: [] }],
   ["'a0': answers", { answers: { x: 7 } }],
 ]) {
-  test(`a text that is none is refused in a line that names it: ${field}`, () => {
+  test(`an invalid text is refused in one line that names the field: ${field}`, () => {
     const attributes = [{ name: "a0", categories: ["x", "y"], ...more }];
     const message = `${field}: expected text, or text by language`;
     assert.throws(() => new Survey(surveyOf([2], GAMMA, { attributes })), { field, message });

@@ -1,4 +1,4 @@
-// What becomes of one person's report, whatever the collector or a relay answers: the table of both clients.
+// The outcome of a report for each response of a collector or relay: scenarios of both clients.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -18,7 +18,7 @@ const RELAY = { url: "http://127.0.0.1:1", key: OUTER.publicHex, sealing_key: IN
 
 const bytes = (hex) => Buffer.from(hex.replaceAll("-", ""), "hex");
 
-/** A report that was sealed twice, as the relay and the collector behind it see it together. */
+/** Decrypt a report that was sealed to the collector and to the relay. */
 function opened({ id, sealed, ...others }, digest) {
   assert.deepEqual(others, {});
   const outer = Buffer.concat([Buffer.from("halftruth relay envelope 1\n"), bytes(digest), bytes(id)]);
@@ -31,8 +31,8 @@ function opened({ id, sealed, ...others }, digest) {
 }
 
 /**
- * Publishes surveys, and answers some reports as a scenario says, itself or as their relay. Each report
- * is counted once.
+ * Publishes surveys and answers some reports as a scenario specifies, itself or as their relay.
+ * Each report is counted once.
  */
 class Collector {
   constructor(terms = {}, url, relay) {
@@ -89,7 +89,7 @@ async function submitted(client, survey, delivery) {
   }
 }
 
-/** What became of the report of each survey. */
+/** Flush the client, and return the status of each survey's report. */
 async function flushed(client, surveyOfReport) {
   const { sent, unsent } = await client.flush();
   const left = unsent.map(({ survey, isWaiting }) => [survey, isWaiting ? "waiting" : "given up"]);
@@ -98,7 +98,7 @@ async function flushed(client, surveyOfReport) {
 
 let runs = 0;
 
-/** Run a scenario with a memory of its own; the page's, which is one for all, where there is no storage. */
+/** Run a scenario with its own storage, or with the page's shared memory if there is none. */
 async function run({ terms, steps, posts, invited }, storage, relay) {
   runs += 1;
   const collector = new Collector(terms, `${ADDRESS}/${runs}`, relay);
@@ -128,7 +128,7 @@ async function run({ terms, steps, posts, invited }, storage, relay) {
     }
   }
   assert.equal(collector.posted.length, posts);
-  // One draw of each survey, and one report counted.
+  // One draw per survey, and one counted report.
   const draws = new Set(collector.posted.map(([id, { id: report, values }]) => `${id} ${report} ${values}`));
   assert.equal(draws.size, new Set(collector.posted.map(([id]) => id)).size);
   assert.equal(collector.counted.size, new Set(collector.counted.values()).size);

@@ -1,4 +1,4 @@
-// Sealed reports are those of RFC 9180 and of tests/vectors, and only their recipient opens them.
+// Sealed reports match RFC 9180 and tests/vectors, and only their recipient can open them.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -37,7 +37,7 @@ test("a message is sealed as in appendix A.1.1 of RFC 9180", async (t) => {
   assert.equal(hex(sealed), RFC.enc + RFC.ct);
 });
 
-test("what these tests open with opens appendix A.1.1 of RFC 9180", () => {
+test("the test's own decryption opens appendix A.1.1 of RFC 9180", () => {
   const sealed = Buffer.from(RFC.enc + RFC.ct, "hex");
   assert.equal(hex(open(sealed, RFC.skRm, bytes(RFC.info), bytes(RFC.aad))), RFC.pt);
 });
@@ -47,7 +47,7 @@ const { vectors } = readVectors("sealed");
 vectors.forEach((vector, i) => {
   const { shape, values, digest, id, invitation } = vector;
 
-  test(`a report is packed, sealed and opened as known: ${i}`, async (t) => {
+  test(`a report is packed, sealed and opened as in the vectors: ${i}`, async (t) => {
     const packed = pack(values, shape.map(BigInt));
     assert.equal(hex(packed) + (invitation ?? ""), vector.plaintext);
     const report = { id, packed, invitation: invitation ?? undefined };
@@ -62,7 +62,7 @@ vectors.forEach((vector, i) => {
 readVectors("relayed").vectors.forEach((vector, i) => {
   const { shape, values, digest, id, relay_id: relayId, ephemeral_private: [inner, outer] } = vector;
 
-  test(`a report for a relay is sealed twice as known: ${i}`, async ({ mock }) => {
+  test(`a report for a relay is sealed twice as in the vectors: ${i}`, async ({ mock }) => {
     const relay = { key: vector.key, sealingKey: vector.sealing_key };
     const pairs = [await pairOf(inner), await pairOf(outer)];
     mock.method(crypto.subtle, "generateKey", async () => pairs.shift(), { times: 2 });
@@ -92,7 +92,7 @@ test("two sealings for a relay differ in every part", async () => {
   }
 });
 
-test("a key pair that a browser cannot compute with is drawn anew, and not for ever", async ({ mock }) => {
+test("failed key pairs are drawn again a limited number of times", async ({ mock }) => {
   const { publicHex, privateHex } = newKey();
   const id = "6f0d3c9e-0d3c-4b8e-9d55-1f5a3c0e7a11";
   const fail = async () => {
@@ -106,9 +106,9 @@ test("a key pair that a browser cannot compute with is drawn anew, and not for e
   assert.equal(always.callCount(), 8);
 });
 
-test("a key that cannot be sealed to is refused before anyone is asked", async () => {
+test("an invalid sealing key is refused", async () => {
   await checkSealing(newKey().publicHex);
-  // Points of small order: a secret made with one is zero, whoever makes it.
+  // Points of small order: the shared secret with one is zero.
   for (const key of ["00".repeat(32), `01${"00".repeat(31)}`]) {
     await assert.rejects(checkSealing(key), {
       name: "SurveyRefused",

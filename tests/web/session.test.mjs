@@ -1,4 +1,4 @@
-// The life cycle of a response, without a view: each state, what leads to it, and what is told of it.
+// The life cycle of a response without a view: states, transitions and events.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -7,7 +7,7 @@ import { Session } from "../../client/halftruth_client/js/session.js";
 import { newKey } from "./hpke.mjs";
 import { ADDRESS, away, byName, FakeStorage, problem, setUp, surveyOf } from "./helpers.mjs";
 
-// Two draws of one record coincide with a probability of 6^−30, so that equal values are remembered ones.
+// Two draws of one record coincide with a probability of 6^−30, so equal values are a reused draw.
 const WIDTH = 30;
 const DOCUMENT = surveyOf(
   Array.from({ length: WIDTH }, () => 6),
@@ -15,7 +15,7 @@ const DOCUMENT = surveyOf(
 );
 const ANSWERS = Array.from({ length: WIDTH }, (_, j) => [`a${j}`, `c${j % 6}`]);
 
-/** Half of the questions are drawn before anything is answered. */
+/** Half of the questions are drawn before the first answer. */
 const SPLIT = surveyOf([2, 3], {
   kind: "split-questionnaire",
   gamma: "9",
@@ -34,7 +34,7 @@ const wave = (number, more = {}) => ({
   ...more,
 });
 
-/** A collector and a browser; `begin` makes sessions of them that note what they go through. */
+/** Return a collector and a browser; `begin` creates sessions that record their states. */
 async function browser(document = DOCUMENT, { published, ...options } = {}) {
   const { collector, storage } = await setUp(document, { published });
   const begin = (more = {}) => {
@@ -50,7 +50,7 @@ async function browser(document = DOCUMENT, { published, ...options } = {}) {
   return { collector, storage, begin };
 }
 
-/** The same with a session that is asking, and has answers. */
+/** The same with a session that is asking and has answers. */
 async function answered(...how) {
   const made = await browser(...how);
   const session = made.begin();
@@ -68,12 +68,12 @@ const becomes = (session, state) =>
     look();
   });
 
-/** What was sent, each report once. */
+/** Return the distinct reports that were sent. */
 const drawn = ({ posted }) => [...new Set(posted.flatMap(({ reports }) => reports.map((one) => JSON.stringify(one))))];
 
 const TICKING = { apis: ["setInterval", "setTimeout", "Date"], now: 1_900_000_000_000 };
 
-test("what is asked is known before anything is drawn or kept, and one report of it is counted", async () => {
+test("nothing is drawn or stored before sending, and one report is counted", async () => {
   const { collector, storage, session } = await answered();
   assert.deepEqual(session.questionnaire.names, session.survey.schema.names);
   assert.deepEqual([storage.items.size, collector.posted.length, session.mayHaveLeft], [0, 0, false]);
@@ -82,11 +82,11 @@ test("what is asked is known before anything is drawn or kept, and one report of
   assert.deepEqual(session.seen, ["sending", "counted", ["submitted", { id, status: "accepted" }]]);
   assert.deepEqual([session.isOwn, session.mayHaveLeft, session.canResend], [true, true, false]);
   assert.deepEqual(session.report.values, values);
-  // The answers stay beside it, for whoever gave them.
+  // The answers stay for display to the respondent.
   assert.equal(session.questionnaire.answers.size, WIDTH);
 });
 
-test("whoever answers again sends the same report, also with other answers", async () => {
+test("answering again sends the same report, even with other answers", async () => {
   const { collector, session } = await answered();
   await session.submit();
   session.questionnaire.set([["a0", "c5"]]);
@@ -95,7 +95,7 @@ test("whoever answers again sends the same report, also with other answers", asy
   assert.deepEqual([collector.reports.size, drawn(collector).length], [1, 1]);
 });
 
-// What this browser remembers of an earlier visit.
+// A report stored at an earlier visit.
 
 const EARLIER = {
   counted: [[], "counted", [], false],
@@ -119,7 +119,7 @@ for (const [what, [trouble, state, told, canResend]] of Object.entries(EARLIER))
   });
 }
 
-// Nothing is asked.
+// Refusals before the first question.
 
 const settings = (field, more) => [{}, more, { name: "ParameterError", field }];
 const UNASKED = {
@@ -146,7 +146,7 @@ const UNASKED = {
 };
 
 for (const [what, [published, more, { name, field }]] of Object.entries(UNASKED)) {
-  test(`nothing is asked where there is ${what}, and the page hears so`, async () => {
+  test(`nothing is asked and an event is emitted with ${what}`, async () => {
     const { collector, storage, begin } = await browser(DOCUMENT, published);
     const session = begin(more);
     assert.equal(await session.open(), "failed");
@@ -159,7 +159,7 @@ for (const [what, [published, more, { name, field }]] of Object.entries(UNASKED)
   });
 }
 
-test("a spent invitation is told before anything is asked, and one that nobody knows of is not", async () => {
+test("only a used invitation is refused before the first question", async () => {
   for (const [unspent, state] of [[false, "failed"], [true, "asking"], [null, "asking"]]) {
     const { collector, begin } = await browser(DOCUMENT, { published: INVITED });
     collector.unspent = unspent;
@@ -170,7 +170,7 @@ test("a spent invitation is told before anything is asked, and one that nobody k
   }
 });
 
-test("what failed may be opened once more", async () => {
+test("a failed session can be opened again", async () => {
   const { collector, begin } = await browser();
   let fetch = away;
   const session = begin({ fetch: (...request) => fetch(...request) });
@@ -180,7 +180,7 @@ test("what failed may be opened once more", async () => {
   assert.deepEqual([session.error, session.seen.slice(-2)], [null, ["loading", "asking"]]);
 });
 
-test("a page prepares once all is known, and before anything is asked", async () => {
+test("prepare runs after loading and before the first question", async () => {
   const { begin } = await browser(SPLIT);
   const seen = [];
   const session = begin({ prepare: ({ state, questionnaire, survey, view }) => seen.push([state, questionnaire.names, survey.id, view]) });
@@ -188,7 +188,7 @@ test("a page prepares once all is known, and before anything is asked", async ()
   assert.deepEqual(seen, [["loading", session.questionnaire.names, "health", session.view]]);
 });
 
-test("only what is drawn for this browser is asked, each time the same, or all", async () => {
+test("the same drawn view is asked at each visit, or all questions", async () => {
   const { begin, storage } = await browser(SPLIT);
   const all = begin({ ask: "all" });
   await all.open();
@@ -205,7 +205,7 @@ test("only what is drawn for this browser is asked, each time the same, or all",
 
 // Sending.
 
-test("answers that are no record go back to be completed, and nothing is drawn", async () => {
+test("an invalid record returns to asking without a draw", async () => {
   const { collector, storage, session } = await answered();
   session.questionnaire.set([["a7", "SECRET"]]);
   assert.equal(await session.submit(), "asking");
@@ -217,7 +217,7 @@ test("answers that are no record go back to be completed, and nothing is drawn",
   assert.equal(await session.submit(), "counted");
 });
 
-test("a report that cannot be remembered is not sent, and is drawn once it can be", async () => {
+test("a report that cannot be stored is not sent, and can be sent later", async () => {
   const { collector, storage, session } = await answered();
   storage.fails = (method) => method === "setItem";
   assert.equal(await session.submit(), "failed");
@@ -227,7 +227,7 @@ test("a report that cannot be remembered is not sent, and is drawn once it can b
   assert.equal(await session.submit(), "counted");
 });
 
-test("what waits is sent every five seconds, as the same report, until it is counted", async (t) => {
+test("a waiting report is retried unchanged every five seconds", async (t) => {
   const { collector, session } = await answered();
   t.mock.timers.enable(TICKING);
   collector.trouble = [away, away, () => problem(404)];
@@ -254,7 +254,7 @@ test("what waits is sent every five seconds, as the same report, until it is cou
   assert.equal(collector.posted.length, 4);
 });
 
-test("a report that is refused for good takes the answers with it, at once or later", async (t) => {
+test("a refused report clears the answers, at once or after waiting", async (t) => {
   for (const waits of [false, true]) {
     const { collector, session } = await answered();
     if (waits) t.mock.timers.enable(TICKING);
@@ -268,7 +268,7 @@ test("a report that is refused for good takes the answers with it, at once or la
   }
 });
 
-test("the same report comes with another invitation after one that was refused", async () => {
+test("the same report can be sent with another invitation after a refusal", async () => {
   const { collector, storage, session } = await answered(DOCUMENT, { published: INVITED, invitation: INVITATION });
   collector.trouble = [() => problem(403, "no such invitation", "invitation")];
   assert.equal(await session.submit(), "refused");
@@ -282,11 +282,11 @@ test("the same report comes with another invitation after one that was refused",
   assert.deepEqual(reports[0].values, reports[1].values);
 });
 
-test("a later visit with an invitation sends what was not let in", async () => {
+test("a later visit with an invitation can send a refused report", async () => {
   const { collector, begin, session } = await answered(DOCUMENT, { published: INVITED, invitation: INVITATION });
   collector.trouble = [() => problem(403, "no such invitation", "invitation")];
   await session.submit();
-  // Whoever opens the page anew may have seen to the invitation, or has another one.
+  // After a reload the invitation may be valid, or be another one.
   assert.deepEqual([session.canResend, await session.open(), session.canResend], [false, "refused", true]);
   const later = begin({ invitation: ANOTHER });
   assert.deepEqual([await later.open(), later.canResend, begin().canResend], ["refused", true, false]);
@@ -296,7 +296,7 @@ test("a later visit with an invitation sends what was not let in", async () => {
 });
 
 for (const [taken, leaves] of [[1_200, 300_000], [299_999, 300_000], [300_000, 600_000]]) {
-  test(`a report whose answers took ${taken} ms leaves after ${leaves} ms, and no sooner`, async (t) => {
+  test(`a report whose answers took ${taken} ms is sent after exactly ${leaves} ms`, async (t) => {
     t.mock.timers.enable(TICKING);
     const { collector, session } = await answered(DOCUMENT, { sendEvery: "5" });
     t.mock.timers.tick(taken);
@@ -312,9 +312,9 @@ for (const [taken, leaves] of [[1_200, 300_000], [299_999, 300_000], [300_000, 6
   });
 }
 
-// Whoever comes next.
+// The next person.
 
-test("whoever leaves leaves no answer, and what is still on its way is told to nobody", async () => {
+test("leaving clears the answers, and a report in flight emits no event", async () => {
   const { collector, session } = await answered();
   let answer;
   collector.trouble = [() => new Promise((resolve) => { answer = resolve; })];
@@ -328,7 +328,7 @@ test("whoever leaves leaves no answer, and what is still on its way is told to n
   assert.equal(session.isOwn, false);
 });
 
-test("whoever leaves while the survey is fetched is asked nothing", async () => {
+test("leaving during the fetch of the survey asks nothing", async () => {
   const { begin } = await browser();
   const session = begin();
   const opened = session.open();
@@ -337,7 +337,7 @@ test("whoever leaves while the survey is fetched is asked nothing", async () => 
   assert.deepEqual([session.seen, session.questionnaire], [["loading", "left"], null]);
 });
 
-test("the answers of a second tab are forgotten, as the report is that of the first", async () => {
+test("the answers of a second tab are cleared, since the first tab's report is used", async () => {
   const { collector, begin, session } = await answered();
   const second = begin();
   await second.open();
@@ -348,7 +348,7 @@ test("the answers of a second tab are forgotten, as the report is that of the fi
   assert.equal(drawn(collector).length, 1);
 });
 
-test("a tab that waits notices that another one sent the report", async (t) => {
+test("a waiting tab notices that another one sent the report", async (t) => {
   const { collector, begin, session } = await answered();
   t.mock.timers.enable(TICKING);
   collector.trouble = [away];
@@ -360,7 +360,7 @@ test("a tab that waits notices that another one sent the report", async (t) => {
   assert.deepEqual([session.isOwn, other.isOwn, collector.reports.size], [true, false, 1]);
 });
 
-test("another person answers on a shared device, and is shown nothing of the one before", async () => {
+test("the next person on a shared device sees nothing of the previous one", async () => {
   const { collector, storage, session } = await answered(SPLIT, { published: SHARED });
   collector.trouble = [away];
   await session.submit();
@@ -368,21 +368,21 @@ test("another person answers on a shared device, and is shown nothing of the one
   await session.resend();
   assert.equal(await session.forgetReport(), "asking");
   assert.deepEqual([session.questionnaire.answers.size, session.isOwn], [0, false]);
-  // What is asked was drawn anew, and what the first report cost still counts.
+  // The view was drawn again, and the cost of the first report still counts.
   assert.deepEqual([...storage.items.keys()].map((key) => key.split(":")[0]), ["halftruth-ledger", "halftruth-view"]);
   session.questionnaire.set([["a0", "c0"], ["a1", "c0"]]);
   assert.equal(await session.submit(), "counted");
   assert.equal(collector.reports.size, 2);
 });
 
-test("where one report is taken from each device, nobody else is asked", async () => {
+test("without shared devices no second person can answer", async () => {
   const { storage, session } = await answered();
   await session.submit();
   assert.equal(await session.forgetReport(), "failed");
   assert.deepEqual([session.error.name, storage.reports.length], ["ParameterError", 1]);
 });
 
-test("the ledger of a series is known before and after, refuses, and can be forgotten", async () => {
+test("the ledger of a series is available before and after, refuses, and can be deleted", async () => {
   const made = await browser(wave(1));
   const spent = [];
   for (const number of [1, 2]) {
@@ -403,7 +403,7 @@ test("the ledger of a series is known before and after, refuses, and can be forg
   assert.equal(String(third.ledger.gamma), "1");
 });
 
-test("a ledger is there only where something bounds it, and then of all reports", async () => {
+test("a ledger exists only with a bound, and then covers all reports", async () => {
   const document = (id) => surveyOf([2], { kind: "gamma-diagonal", gamma: "3" }, { id });
   for (const [more, gammas] of [[{}, [null, null]], [{ maxTotalGamma: "1000000" }, ["1", "3"]]]) {
     const { collector, begin } = await browser(document("one"));
@@ -418,7 +418,7 @@ test("a ledger is there only where something bounds it, and then of all reports"
   }
 });
 
-test("a report for a relay waits for it, and nobody else gets it", async () => {
+test("a report for a relay waits for it and is sent to no one else", async () => {
   const relay = { url: "https://relay.example", key: newKey().publicHex, sealing_key: newKey().publicHex, batch: 500 };
   const { collector, storage, session } = await answered({ ...DOCUMENT, relay });
   assert.deepEqual([session.relayFigures.batch, session.relayFigures.apart], [500, session.relayFigures.together]);
@@ -427,7 +427,7 @@ test("a report for a relay waits for it, and nobody else gets it", async () => {
   assert.equal(await session.resend(), "counted");
   const posts = collector.requests.filter(({ method }) => method === "POST").map(({ url }) => url);
   assert.deepEqual(posts, Array(2).fill(`${relay.url}/v1/surveys/health/reports`));
-  // By one id of the relay at both tries, which is not the report's; no answer and no value is in the clear.
+  // Both attempts have the same relay id, differing from the report's, and no readable value.
   const [first, second] = collector.posted.map(({ reports: [report] }) => report);
   assert.deepEqual([first.id, Object.keys(first)], [second.id, ["id", "sealed"]]);
   assert.notEqual(first.id, session.report.id);

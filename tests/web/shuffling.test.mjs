@@ -1,4 +1,4 @@
-// The bound of a relay's batch is that of tests/vectors, and never less.
+// The bound of a relay's batch matches tests/vectors, and is never lower.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -12,7 +12,7 @@ const { accepted } = readVectors("relayed");
 const { vectors } = readVectors("shuffled");
 
 for (const { gamma, respondents: batch, delta, tail } of vectors) {
-  test(`a batch of ${batch} hides reports of γ = ${gamma} as known`, () => {
+  test(`a batch of ${batch} hides reports of γ = ${gamma} as in the vectors`, () => {
     const found = largestLoss(Number(gamma), batch, delta);
     assert.ok(found >= tail * (1 - 1e-5) && found <= tail * 1.002, `${found}, not ${tail}`);
   });

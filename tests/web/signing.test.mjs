@@ -1,4 +1,4 @@
-// Signatures are those of tests/vectors, and whatever else comes is refused.
+// Signatures match tests/vectors, and all others are refused.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -10,7 +10,7 @@ import { readVectors } from "./helpers.mjs";
 const { vectors, refused } = readVectors("signed");
 
 vectors.forEach(({ public: key, digest, terms, statement: signed, value }, i) => {
-  test(`a known statement is made, and its signature good, alone and among pins: ${i}`, async () => {
+  test(`the statement matches the vectors and verifies with one or more pins: ${i}`, async () => {
     const published = { terms: readTerms(terms), signature: { key, value } };
     assert.equal(new TextDecoder().decode(statement(digest, published.terms)), signed);
     await verify(published, digest, [key]);
@@ -19,7 +19,7 @@ vectors.forEach(({ public: key, digest, terms, statement: signed, value }, i) =>
 });
 
 for (const { why, pins, digest, terms, signature } of refused) {
-  test(`a survey is refused where ${why}`, async () => {
+  test(`a survey is refused if ${why}`, async () => {
     await assert.rejects(verify({ terms: readTerms(terms), signature }, digest, pins), {
       name: "SurveyRefused",
       field: "operatorKeys",
@@ -27,7 +27,7 @@ for (const { why, pins, digest, terms, signature } of refused) {
   });
 }
 
-test("a signature of another type is refused", async () => {
+test("malformed signatures are refused", async () => {
   const [{ public: key, digest, terms, value }] = vectors;
   const pins = [key];
   const others = [`${value}\n`, value.toUpperCase(), null, [value]];
@@ -39,7 +39,7 @@ test("a signature of another type is refused", async () => {
   }
 });
 
-// What is read of terms and of pins.
+// Parsing of terms and pins.
 
 test("without terms, reports are plain and need no invitation", () => {
   const none = {
@@ -54,7 +54,7 @@ test("without terms, reports are plain and need no invitation", () => {
   }
 });
 
-test("terms of another shape are refused, not guessed", () => {
+test("malformed terms are refused", () => {
   const key = "ab".repeat(32);
   for (const [written, field] of [
     [null, "terms"],
@@ -78,7 +78,7 @@ test("terms of another shape are refused, not guessed", () => {
   }
 });
 
-test("pins are public keys, one or more", () => {
+test("pins are one or more public keys", () => {
   const key = "ab".repeat(32);
   assert.equal(readPins(undefined), null);
   assert.deepEqual(readPins([key, key]), [key, key]);

@@ -1,5 +1,5 @@
-// The split questionnaire: every outcome of its draws walked, what it refuses, what it promises,
-// and how a client draws what to ask about.
+// The split questionnaire: enumeration of all draws, refusals, promises, and the client's draw of
+// a view.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -10,7 +10,7 @@ import { Survey } from "../../client/halftruth_client/js/index.js";
 import { pack } from "../../client/halftruth_client/js/sealing.js";
 import { assertChannel, away, byName, cells, fraction, multiply, setUp, surveyOf } from "./helpers.mjs";
 
-/** A survey whose views are [weight, groups, choose]; attributes that are public are not sensitive. */
+/** Return a survey with views [weight, groups, choose]; public attributes are not sensitive. */
 function split(shape, views, { gamma = "19", prime = 2, direct = 2, as_it_is = [] } = {}) {
   const document = surveyOf(shape, {
     kind: "split-questionnaire",
@@ -28,16 +28,16 @@ function split(shape, views, { gamma = "19", prime = 2, direct = 2, as_it_is = [
   return document;
 }
 
-// From here to `channelOf`, everything is computed from docs/protocol.md alone, by counting.
+// Up to `channelOf`, everything is computed from docs/protocol.md alone, by counting.
 
-/** All points of a length, in order: those with an earlier 1 first. */
+/** Return all points of a length, ordered by the position of their first 1. */
 function pointsOf(q, length) {
   const vectors = cells(Array(length).fill(q)).filter((v) => v.find((entry) => entry > 0) === 1);
   const place = (v) => v.findIndex((entry) => entry > 0);
   return vectors.sort((a, b) => place(a) - place(b) || (a.join() < b.join() ? -1 : 1));
 }
 
-/** The symbols that are each cell's own, and the number of all. */
+/** Return the symbols that belong to each cell, and the number of all. */
 function responseOf(n, q, direct) {
   if (n <= direct) return { own: Array.from({ length: n }, (_, u) => [u]), symbols: n };
   let length = 3;
@@ -57,7 +57,7 @@ function responseOf(n, q, direct) {
   return { own, symbols: points.length };
 }
 
-/** P(report | record) for views given one by one as [weight, positions]; and all reports. */
+/** Return P(report | record) for views given as [weight, positions], and all reports. */
 function channelOf(shape, views, { gamma = "19", prime = 2, direct = 2, as_it_is = [] }) {
   const [a, b] = fraction(gamma);
   const weights = views.reduce((sum, [weight]) => sum + BigInt(weight), 0n);
@@ -120,7 +120,7 @@ const WALKS = [
 ];
 
 for (const [what, shape, classes, views, how] of WALKS) {
-  test(`every outcome is walked: ${what}`, () => {
+  test(`the enumerated outcomes match the channel: ${what}`, () => {
     const { reports, probability } = channelOf(shape, views, how);
     assertChannel(split(shape, classes, how), probability, { reports });
   });
@@ -146,7 +146,7 @@ test("a view is drawn by its weight, and a report about it needs no other answer
       }
       for (const [symbol, ways] of found) {
         const [p, of] = probability([symbol], u);
-        // The probability of the view is in it.
+        // This probability includes that of the view.
         assert.equal(ways * of * BigInt(weight), p * 15n * bound);
       }
       const sum = [...found.values()].reduce((all, ways) => all + ways);
@@ -156,7 +156,7 @@ test("a view is drawn by its weight, and a report about it needs no other answer
   for (const view of [-1, 6, 0.5]) assert.throws(() => survey.asked(view), { field: "view" });
 });
 
-test("one of ten thousand views is found, and one of many cells is answered", () => {
+test("the last of ten thousand views and of many cells is found", () => {
   const many = split(Array(40).fill(4), [[7, [Array.from({ length: 40 }, (_, j) => j)], [3]]], {
     prime: 19,
     direct: 28,
@@ -196,7 +196,7 @@ for (const [field, change] of REFUSED) {
   });
 }
 
-test("too many views, cells or symbols are refused before they are made", () => {
+test("too many views, cells or symbols are refused before enumeration", () => {
   const all = [...Array(60).keys()];
   const wide = (views, how) => () => new Survey(split(Array(60).fill(2), views, how));
   const error = (message) => ({ name: "SurveyError", field: "views", message });
@@ -206,16 +206,16 @@ test("too many views, cells or symbols are refused before they are made", () => 
   assert.throws(wide([[1, [all], [2]]], { prime: 65521 }), symbols);
 });
 
-test("what is sent as it is has to be known, and nothing is left to tell of what is", () => {
+test("unperturbed questions have no bound unless excluded, and then γ is 1", () => {
   const { mechanism } = new Survey(good);
   assert.equal(mechanism.amplification(new Set(["a0", "a1"])), null);
   assert.equal(String(mechanism.amplification(new Set(["a0", "a1", "a2"]))), "1");
 });
 
-/** The lines between how often others send the same and what can be learnt. */
+/** Lines of the receipt between the frequency and the posterior. */
 const told = (survey, values) => receipt(survey, { values, sent: true }, new Wording()).slice(1, -1);
 
-test("a report is told in words: what was picked, the code, and how many answers make it likelier", () => {
+test("a receipt lists the view, the code and the number of likelier answers", () => {
   const one = split([2, 3, 2], [[1, [[0, 1]], [1]]], { as_it_is: [2], direct: 3, gamma: "19/2" });
   one.attributes[1].label = "How often?";
   const survey = new Survey(one);
@@ -234,11 +234,11 @@ test("a report is told in words: what was picked, the code, and how many answers
   }
 });
 
-test("options of a question are one question in what is told of a report", () => {
+test("options of a question count as one question in receipts", () => {
   const document = split([2, 2], [[1, [[0]]], [1, [[1]]]]);
   document.attributes.push({ name: "s", kind: "several", options: [{ name: "x" }, { name: "y" }] });
   document.mechanism.views[1].attributes = [["a1", "s.x", "s.y"]];
-  // Behind the two symbols of the first view.
+  // After the two symbols of the first view.
   const [about] = told(new Survey(document), [2]);
   assert.equal(about.label, "Of 3 questions, your device reported on these 2");
   assert.equal(about.value.split("\n").length, 3);
@@ -247,7 +247,7 @@ test("options of a question are one question in what is told of a report", () =>
 const ten = split(Array(10).fill(2), [[1, [[...Array(10).keys()]], [2]]], { prime: 19, direct: 28 });
 const answers = byName(Array(10).fill("c1"));
 
-test("what to ask about is drawn once, before anything, and the report is about that", async () => {
+test("a view is drawn and stored once, and the report is about it", async () => {
   const { collector, storage, open } = await setUp(ten);
   const survey = await open().survey("health");
   const asked = await open().asked(survey);
@@ -268,7 +268,7 @@ test("what to ask about is drawn once, before anything, and the report is about 
   for (const { reports } of collector.posted) assert.deepEqual(reports[0].values, [symbol]);
 });
 
-test("whole records are taken, also where something was drawn; an answer less is not", async () => {
+test("whole records are accepted after a draw; missing answers are not", async () => {
   const { collector, open } = await setUp(ten);
   const survey = await open().survey("health");
   const asked = await open().asked(survey);
@@ -284,7 +284,7 @@ test("whole records are taken, also where something was drawn; an answer less is
   assert.equal(collector.reports.size + other.collector.reports.size, 2);
 });
 
-test("another version of a survey draws for itself; a draw that is damaged is made again", async () => {
+test("another version of a survey draws its own view; a damaged one is drawn again", async () => {
   const { storage, open } = await setUp(ten);
   const survey = new Survey(ten);
   await open().asked(survey);
@@ -298,7 +298,7 @@ test("another version of a survey draws for itself; a draw that is damaged is ma
   }
 });
 
-test("a mechanism without views draws and remembers nothing, and asks everything", async () => {
+test("a mechanism without views draws and stores nothing and asks everything", async () => {
   const { storage, open } = await setUp(surveyOf([2, 3], { kind: "gamma-diagonal", gamma: "19" }));
   const survey = await open().survey("health");
   assert.deepEqual(await open().asked(survey), ["a0", "a1"]);

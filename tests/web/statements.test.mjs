@@ -1,4 +1,4 @@
-// What the form says of a survey, answers and a report, for pages that ask by themselves.
+// Statements on surveys, answers and reports for pages with their own form.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -31,10 +31,10 @@ const SYMPTOMS = {
   mechanism: { kind: "gamma-diagonal", gamma: "9" },
 };
 
-/** Sentences and lines as one text, to look for words in. */
+/** Sentences and lines as one text, to search in. */
 const text = (said) => JSON.stringify(said, (_, value) => (value instanceof Map ? [...value] : value));
 
-test("the promise has the figures of the survey and sentences with them", async () => {
+test("the promise has the survey's figures and sentences", async () => {
   const { client } = await setUp(GAMMA);
   const said = await promiseOf(client, await client.survey("health"), { language: "en" });
   // γ = 9: from 5 % to 9 · 0.05 / (9 · 0.05 + 0.95) = 32.1…, rounded up.
@@ -47,7 +47,7 @@ test("the promise has the figures of the survey and sentences with them", async 
   assert.ok(said.happening.length > 1);
 });
 
-test("a promise without a bound says so, and nothing else", async () => {
+test("a promise without a bound states only that", async () => {
   const matrices = { a0: [["1", "0"], ["0", "1"]] };
   const open = { unprotected: ["a0"] };
   const { client } = await setUp(surveyOf([2], { kind: "distortion-matrices", matrices }), open);
@@ -57,7 +57,7 @@ test("a promise without a bound says so, and nothing else", async () => {
   assert.match(said.exactly[0], /a0/);
 });
 
-test("promise and reading are in the language that is asked for", async () => {
+test("promise and answers are in the requested language", async () => {
   const { client } = await setUp(SYMPTOMS);
   const survey = await client.survey("health");
   const [english, german] = await Promise.all(
@@ -70,7 +70,7 @@ test("promise and reading are in the language that is asked for", async () => {
   ]);
 });
 
-test("answers are read as the form shows them, lists of options too", async () => {
+test("answers are described as in the form, including lists of options", async () => {
   const survey = new Survey(SYMPTOMS);
   assert.deepEqual(await readingOf(survey, { smoker: "no", symptoms: ["ache"] }, { language: "en" }), [
     { label: "Do you smoke?", value: "No" },
@@ -78,7 +78,7 @@ test("answers are read as the form shows them, lists of options too", async () =
   ]);
 });
 
-test("what is no answer is not read, and not quoted", async () => {
+test("invalid answers are refused without quoting them", async () => {
   const survey = new Survey(SYMPTOMS);
   for (const record of [{ smoker: "sometimes" }, { symptoms: ["sometimes"] }, { sometimes: "yes" }]) {
     await assert.rejects(readingOf(survey, record), (error) => {
@@ -89,7 +89,7 @@ test("what is no answer is not read, and not quoted", async () => {
   }
 });
 
-test("a receipt is there for its owner once it is counted, and for nobody else", async () => {
+test("a receipt is available only to its owner and once it is counted", async () => {
   const { client, collector, open } = await setUp(GAMMA);
   const survey = await client.survey("health");
   const record = byName(["c1", "c2"]);
@@ -117,25 +117,25 @@ for (const [error, said] of [
   [new LedgerRefused("", "maxTotalGamma"), /than this page allows for all surveys/],
   [new SurveyRefused("", "storage"), /This browser keeps nothing for this page/],
 ]) {
-  test(`why nothing is asked is said in the form's words: ${error.field}`, () => {
+  test(`refusals are explained in the form's words: ${error.field}`, () => {
     const reason = reasonOf(error, false, new Wording()).join("");
     assert.match(reason, said);
     assert.match(reason, /nothing was asked or sent/);
   });
 }
 
-test("what went wrong besides is said of a report that may have left, and of none", () => {
+test("other errors state whether a report may have been sent", () => {
   const [sent, unsent] = [true, false].map((left) => reasonOf(new TypeError("x"), left, new Wording()).join(""));
   assert.match(sent, /^A report may have been sent.*something unforeseen/);
   assert.match(unsent, /^Nothing was sent: something unforeseen/);
 });
 
-/** γ = 100: 500 of 595 are 84.03 in 100, rounded up. Of 100 people, if relay and collector do not work together, by the size of a batch; §22 of the formulas. */
+/** By batch size, at most so many of 100 people without collusion, for γ = 100; formulas, §22. */
 const BATCHES = { 500: 85, 5_000: 37, 40_000: 9 };
 const RELAY = { url: "https://relay.example/surveys", key: newKey().publicHex, sealing_key: newKey().publicHex };
 
 for (const [size, apart] of Object.entries(BATCHES)) {
-  test(`a survey with a relay says on every surface, in every language, what it hides: ${size}`, async () => {
+  test(`every statement in every language covers the relay: ${size}`, async () => {
     const relay = { ...RELAY, batch: Number(size) };
     const { client, collector } = await setUp(surveyOf([2, 3], { kind: "gamma-diagonal", gamma: "100" }, { relay }), {
       maxGamma: "100",
@@ -146,7 +146,7 @@ for (const [size, apart] of Object.entries(BATCHES)) {
     for (const language of LANGUAGES) {
       const numbers = (said) => said.match(/\d+/g).map(Number);
       const { outlook, happening, exactly } = await promiseOf(client, survey, { language });
-      // Small batches hide nothing, and then nothing is promised of them.
+      // Small batches hide nothing and have no figure.
       const most = apart < 85 ? [apart, 85] : [85];
       assert.deepEqual(outlook.map(({ count }) => count), [5, ...most, 100]);
       assert.deepEqual(outlook.map(({ value }) => numbers(value)[0]), [5, ...most, 100]);
@@ -163,7 +163,7 @@ for (const [size, apart] of Object.entries(BATCHES)) {
   });
 }
 
-test("of a wave with a relay it is said that waves add up, in every language", async () => {
+test("a wave with a relay states in every language that waves add up", async () => {
   const more = { relay: { ...RELAY, batch: 40_000 }, series: { id: "panel", wave: 1, total_gamma: "10000" } };
   const document = surveyOf([2, 3], { kind: "gamma-diagonal", gamma: "100" }, more);
   const { client } = await setUp(document, { maxGamma: "100" });
@@ -177,7 +177,7 @@ test("of a wave with a relay it is said that waves add up, in every language", a
   }
 });
 
-test("the words for a relay are those that everybody uses", async () => {
+test("the sentence about a relay is the shared one", async () => {
   const words = new Wording();
   assert.equal(
     words.relayed({ batch: 40_000, delta: 1e-8, apart: 9, together: 84 }),

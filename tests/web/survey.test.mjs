@@ -1,4 +1,4 @@
-// Exact numbers, records as codes, amplification, and the surveys that are refused.
+// Exact numbers, encoding of records, amplification, and invalid surveys.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -10,7 +10,7 @@ import { byName, readVectors, surveyOf } from "./helpers.mjs";
 
 const read = (text) => Rational.parse(text, "x");
 
-test("products and quotients are in lowest terms, and compare as their cross products do", () => {
+test("products, quotients and comparisons match integer arithmetic", () => {
   const some = ["0", "-0.5", "1", "6/4", "-9/10", "35/6", "2/35", "-7"].map(read);
   for (const one of some) {
     for (const other of some) {
@@ -53,7 +53,7 @@ const BAD = ["", " ", " 1", "1 ", "1\n", "1e3", "1/0", "0/0", "1/-2", "1//2", "1
   .concat([0.5, NaN, Infinity, 2 ** 53, null, undefined, true, 5n, [], {}, ["1"]])
   .concat(["1/2.5", "1n", "9".repeat(1001)]);
 
-test("whatever is no exact number is refused, and the field is named", () => {
+test("inexact or malformed numbers are refused with the field", () => {
   for (const value of BAD) {
     assert.throws(() => Rational.parse(value, "keep.age"), (error) => {
       assert.equal(error.name, "ParameterError", String(value));
@@ -63,7 +63,7 @@ test("whatever is no exact number is refused, and the field is named", () => {
   }
 });
 
-test("numbers are compared exactly, where floating point sees no difference", () => {
+test("numbers that are equal in floating point are compared exactly", () => {
   const ascending = ["-3", "-5/2", "-1/3", "0", "1/3", "0.9", "1", "1.00000000000000000001", "19"];
   ascending.push(`${10n ** 40n}/${10n ** 38n + 1n}`, "100", `${10n ** 40n + 1n}/${10n ** 38n}`);
   ascending.forEach((a, i) => {
@@ -80,7 +80,7 @@ test("sums, differences, products and quotients are exact", () => {
   assert.equal(read("2/3").over(read("-4/9")).toString(), "-3/2");
 });
 
-test("a number is shown even where its parts are too long for one", () => {
+test("numbers with very long parts are converted to floating point", () => {
   assert.equal(new Rational(19n * 10n ** 400n, 2n * 10n ** 400n).toNumber(), 9.5);
   assert.equal(new Rational(-1n, 4n).toNumber(), -0.25);
 });
@@ -96,14 +96,14 @@ test("a record is encoded in the order of the schema, not its own", () => {
   assert.deepEqual(schema.encode({ drinks: "weekly", smoker: "yes" }), [1, 1]);
 });
 
-test("of names that are unknown, those of the survey that may be meant are named", () => {
+test("errors about unknown names suggest only names of the survey", () => {
   const schema = new Schema(ATTRIBUTES);
   const message = /^record: 3 unknown attribute\(s\), perhaps smoker, drinks; expected only: smoker/;
   assert.throws(() => schema.encode({ Smoker: "no", "drinks ": "no", [SECRET]: "no" }), { message });
   assert.throws(() => schema.encode({ [SECRET]: "no" }), { message: /^record: 1 unknown attribute\(s\); / });
 });
 
-test("no error about a record holds an answer, wherever it stands", () => {
+test("no error about a record contains an answer", () => {
   const schema = new Schema(ATTRIBUTES);
   const records = [
     { smoker: SECRET, drinks: "daily" },
@@ -136,7 +136,7 @@ test("an error about a record names the attribute", () => {
   assert.throws(() => schema.encode(inherited), { field: "smoker", message: /missing/ });
 });
 
-test("names that every object has are names like any other", () => {
+test("names of inherited object properties are ordinary names", () => {
   const schema = new Schema([{ name: "constructor", categories: ["a", "b"] }]);
   assert.throws(() => schema.encode({}), { name: "RecordError", field: "constructor" });
   assert.deepEqual(schema.encode({ constructor: "b" }), [1]);
@@ -162,7 +162,7 @@ const DESIGNS = { kind: "distortion-matrices", designs: byName([FORCED, TRIANGUL
 const RANDOM = { kind: "randomized-gamma-diagonal", gamma: "19", alpha: "1/19", steps: 5 };
 const DIAGONAL = { kind: "gamma-diagonal", gamma: "19/2" };
 
-test("amplification is that of the attributes that may not be sent unperturbed", () => {
+test("amplification excludes attributes allowed to be unperturbed", () => {
   for (const [shape, mechanism, unprotected, expected] of [
     // Gamma-diagonal has its gamma until every attribute is known.
     [[2, 3], DIAGONAL, [], "19/2"],
@@ -188,7 +188,7 @@ test("amplification is that of the attributes that may not be sent unperturbed",
   }
 });
 
-// Surveys that are no surveys.
+// Invalid surveys.
 
 const GAMMA = { kind: "gamma-diagonal", gamma: "19" };
 const one = (more) => ({ attributes: [{ name: "a0", categories: ["x", "y"], ...more }] });
@@ -263,7 +263,7 @@ const NO_SURVEYS = {
 
 for (const [what, document] of Object.entries(NO_SURVEYS)) {
   test(`a survey is refused for ${what}`, () => {
-    // As it comes over the wire: members without a value are not there.
+    // As received: members without a value are absent.
     const received = JSON.parse(JSON.stringify(document));
     assert.throws(() => new Survey(received), (error) => {
       assert.ok(error instanceof SurveyError, `${error.name}: ${error.message}`);
@@ -283,7 +283,7 @@ test("a survey with a relay is read", () => {
   }
 });
 
-test("a relay that cannot be is refused in one line that names the field", () => {
+test("an invalid relay is refused in one line that names the field", () => {
   for (const { field, survey } of refused) {
     assert.throws(() => new Survey(survey), (error) => {
       assert.ok(error instanceof SurveyError, `${error.name}: ${error.message}`);
@@ -324,7 +324,7 @@ const FRAMINGS = {
 };
 
 for (const [member, [good, bad]] of Object.entries(FRAMINGS)) {
-  test(`what those who ask say around the questions is read or refused: ${member}`, () => {
+  test(`framing texts are accepted or refused: ${member}`, () => {
     const read = (value) =>
       new Survey(surveyOf([2], { kind: "gamma-diagonal", gamma: "19" }, { form: { [member]: value } }));
     for (const value of good) assert.ok(read(value).framing, String(value));

@@ -1,27 +1,27 @@
-/** People who answer a questionnaire of SurveyJS by its own model, one after another in one page. */
+/** People who answer a SurveyJS questionnaire by its model, one after another in one page. */
 
 import { connect } from "halftruth-client/surveyjs";
 import { FunctionFactory, Model, Serializer } from "survey-core";
 
-// Each has a device of their own, and waits for nothing that the page of another one has written.
+// Each person has a separate device, which shares no locks with the others.
 Object.defineProperty(navigator, "locks", { value: undefined });
 
-// Functions of the page, as expressions call them: what they see of the answers.
+// Custom functions of the page, which record the answers that they receive.
 globalThis.seenByFunctions = [];
 function spy(params) {
   const { survey, returnResult } = this;
   const seen = JSON.stringify({ params, data: survey?.data ?? {} });
   globalThis.seenByFunctions.push(seen);
-  // Nothing, so that no expression sets a value.
+  // Return nothing, so that no expression sets a value.
   returnResult?.(null);
   return null;
 }
 FunctionFactory.Instance.register("spy", spy);
 FunctionFactory.Instance.register("spyLater", spy, true);
-// A member of its own, which is an expression.
+// A custom property that is an expression.
 Serializer.addProperty("question", { name: "watch:expression", onExecuteExpression: () => {} });
 
-/** Fill in what a question shows: of several answers and rows those that are there. */
+/** Fill in a question, using only the options and rows that it shows. */
 function fill(question, answer) {
   if (question.getType() === "matrix") {
     const rows = question.visibleRows.map(({ name }) => name);
@@ -32,7 +32,7 @@ function fill(question, answer) {
   } else question.value = answer;
 }
 
-/** What a person who gives these answers was asked, and how it ended. */
+/** Answer as one person, and return the asked questions and the outcome. */
 globalThis.answer = async (questionnaire, settings, answers, changed = {}) => {
   const model = Object.assign(new Model(questionnaire), changed);
   const seen = [];
@@ -44,7 +44,7 @@ globalThis.answer = async (questionnaire, settings, answers, changed = {}) => {
   if (state !== "starting") return { state, failed, html: model.loadingHtml };
   model.start();
   for (;;) {
-    // Pages are as they are after the answers so far.
+    // Pages depend on the answers so far.
     for (const question of model.currentPage.questions) {
       if (!question.isVisible || !(question.name in answers)) continue;
       asked.push(question.name);
@@ -60,10 +60,10 @@ globalThis.answer = async (questionnaire, settings, answers, changed = {}) => {
   return { state: completedState, text, html, asked, seen, data: model.data };
 };
 
-/** A model that is not connected. */
+/** Return a model that is not connected. */
 globalThis.plain = (questionnaire) => new Model(questionnaire);
 
-/** The same for many, each on a device of their own. */
+/** Answer for several people, each on a separate device. */
 globalThis.answerAll = async (questionnaire, settings, people) => {
   const ends = [];
   for (const person of people) {

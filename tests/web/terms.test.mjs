@@ -1,5 +1,5 @@
-// The client and the terms of a survey: pinned operators, invitations, sealed reports, and terms
-// that change while a report waits.
+// The client and the terms of a survey: pinned operators, invitations, sealed reports, and changes
+// of terms while a report waits.
 
 import assert from "node:assert/strict";
 import { generateKeyPairSync, sign } from "node:crypto";
@@ -43,13 +43,13 @@ const fetched = async (...how) => {
 
 const fetches = ({ requests }) => requests.filter(({ method }) => method === "GET").length;
 
-/** Values of the one report that a browser remembers. */
+/** Return the values of the one stored report. */
 function drawn({ reports }) {
   assert.equal(reports.length, 1);
   return reports[0].values;
 }
 
-/** The one report that was posted last. */
+/** Return the one report of the last message. */
 function last({ posted }) {
   const { reports } = posted.at(-1);
   assert.equal(reports.length, 1);
@@ -68,13 +68,13 @@ const UNSIGNED = {
   "terms that were left out": { signature: weakened.signature },
 };
 
-test("a client with pins refuses whatever they did not sign, and answers nothing", async () => {
+test("a client with pins refuses surveys that no pinned key signed", async () => {
   for (const [what, published] of Object.entries(UNSIGNED)) {
     const { collector, storage, open } = await setUp(published);
     const client = open({ operatorKeys: [OPERATOR.key] });
     const error = { name: "SurveyRefused", field: "operatorKeys" };
     await assert.rejects(client.survey("health"), error, what);
-    // Neither made here nor fetched by a client that trusts everyone.
+    // Neither constructed here nor fetched by a client without pins.
     for (const survey of [new Survey(DOCUMENT), await open().survey("health")]) {
       await assert.rejects(client.submit(survey, RECORD), error, what);
     }
@@ -82,19 +82,19 @@ test("a client with pins refuses whatever they did not sign, and answers nothing
   }
 });
 
-test("without pins, signatures are not looked at", async () => {
+test("without pins, signatures are ignored", async () => {
   for (const signature of [null, 5, { key: "x" }, newOperator().publish(DIGEST).signature]) {
     const { client } = await setUp({ signature });
     assert.equal((await client.submit(await client.survey("health"), RECORD)).status, "accepted");
   }
 });
 
-test("a client with pins answers a survey only by the terms that it verified", async () => {
+test("a client with pins uses only verified terms", async () => {
   const { privateHex, publicHex } = newKey();
   const published = OPERATOR.publish(DIGEST, { sealing_key: publicHex });
   const { collector, client } = await setUp(published, { operatorKeys: [OPERATOR.key] });
   await client.survey("health");
-  // Made here, and so without terms.
+  // Constructed here, and therefore without terms.
   await client.submit(new Survey(DOCUMENT), RECORD);
   const { id, sealed, values } = last(collector);
   assert.equal(values, undefined);
@@ -119,7 +119,7 @@ test("a waiting report is sent only once its survey is verified in this page", a
 
 const INVITED = { terms: { invitations: true, sealing_key: null } };
 
-test("an invitation that is missing or malformed is an error before anything is kept", async () => {
+test("a missing or malformed invitation is an error before anything is stored", async () => {
   const { collector, storage, client, survey } = await fetched(INVITED);
   const wrong = ["", "ab", INVITATION.slice(1), `${INVITATION}0`, INVITATION.toUpperCase()];
   wrong.push(`${INVITATION}\n`, INVITATION.replace("0", "g"), null, 5, [INVITATION], undefined);
@@ -134,13 +134,13 @@ test("an invitation that is missing or malformed is an error before anything is 
   assert.equal(collector.posted.length + storage.items.size, 0);
 });
 
-test("an invitation that nobody asks for is not sent", async () => {
+test("an unnecessary invitation is not sent", async () => {
   const { collector, client } = await setUp();
   await client.submit(await client.survey("health"), RECORD, { invitation: INVITATION });
   assert.deepEqual(Object.keys(last(collector)).sort(), ["id", "values"]);
 });
 
-test("the invitation waits with the report, and goes with it later", async () => {
+test("the invitation waits with the report and is sent with it", async () => {
   const { collector, storage, client, open } = await setUp(INVITED);
   collector.trouble = [away];
   const survey = await client.survey("health");
@@ -149,7 +149,7 @@ test("the invitation waits with the report, and goes with it later", async () =>
   assert.deepEqual((await open().flush()).sent, [{ id, status: "accepted" }]);
   assert.deepEqual(collector.posted[0], collector.posted[1]);
   assert.equal(last(collector).invitation, INVITATION);
-  // From then on it is nowhere, and it was in no address or header.
+  // Then it is deleted, and it was in no URL or header.
   assert.ok(![...storage.items.values()].join().includes(INVITATION));
   for (const { url, headers } of collector.requests) {
     assert.ok(!(url + JSON.stringify(headers)).includes(INVITATION));
@@ -162,7 +162,7 @@ const KEY = newKey();
 const SEALED = { terms: { invitations: false, sealing_key: KEY.publicHex } };
 const BOTH = { terms: { invitations: true, sealing_key: KEY.publicHex } };
 
-test("a sealed report is nothing but an id and what the collector's key opens", async () => {
+test("a sealed report has only an id and the encrypted values", async () => {
   const { collector, storage, client, survey } = await fetched(SEALED);
   assert.equal(survey.terms.sealingKey, KEY.publicHex);
   assert.equal((await client.submit(survey, RECORD)).status, "accepted");
@@ -174,7 +174,7 @@ test("a sealed report is nothing but an id and what the collector's key opens", 
   assert.deepEqual(new Uint8Array(opened), pack(drawn(storage), survey.schema.shape));
 });
 
-test("a survey that was not fetched is sent on no terms but those of its collector", async () => {
+test("a survey that was not fetched is sent by its collector's terms", async () => {
   const { collector, storage, open } = await setUp(SEALED);
   const offline = open({ fetch: away });
   assert.equal((await offline.submit(new Survey(DOCUMENT), RECORD)).status, "waiting");
@@ -188,7 +188,7 @@ test("a survey that was not fetched is sent on no terms but those of its collect
   assert.equal(collector.posted.length, 1);
 });
 
-test("a sealed report that waits is the same report, sealed anew", async () => {
+test("a waiting sealed report is the same report, encrypted again", async () => {
   const { collector, client, open } = await setUp(BOTH);
   collector.trouble = [away, away];
   const survey = await client.survey("health");
@@ -205,7 +205,7 @@ test("a sealed report that waits is the same report, sealed anew", async () => {
   assert.ok(!JSON.stringify(collector.requests).includes(INVITATION));
 });
 
-test("a browser that cannot seal answers no sealed survey, and never sends it plainly", async () => {
+test("a browser without X25519 neither answers a sealed survey nor sends plain reports", async () => {
   const { collector, storage, client, open, survey } = await fetched(SEALED);
   const restore = withoutAlgorithm("X25519");
   try {
@@ -220,7 +220,7 @@ test("a browser that cannot seal answers no sealed survey, and never sends it pl
   assert.equal(collector.posted.length, 0);
 });
 
-test("a browser that cannot verify signatures answers nothing to a form with pins", async () => {
+test("a browser without Ed25519 answers nothing with pins", async () => {
   const { collector, client } = await setUp(OPERATOR.publish(DIGEST), { operatorKeys: [OPERATOR.key] });
   const restore = withoutAlgorithm("Ed25519");
   try {
@@ -232,16 +232,16 @@ test("a browser that cannot verify signatures answers nothing to a form with pin
   assert.equal(collector.posted.length, 0);
 });
 
-test("a sealing key that nothing can be sealed to is refused with the survey", async () => {
+test("a survey with an invalid sealing key is refused", async () => {
   const { client } = await setUp({ terms: { invitations: false, sealing_key: "00".repeat(32) } });
   await assert.rejects(client.survey("health"), { name: "SurveyRefused", field: "sealing_key" });
 });
 
-// Terms that change.
+// Changes of terms.
 
 const refusing = () => problem(422, "report 0: cannot be opened", "sealed");
 
-test("a report follows its survey that became sealed, and sealed to another key, once", async () => {
+test("a refused report is sealed by its survey's new terms", async () => {
   const { collector, storage, client, survey } = await fetched();
   for (const [round, { publicHex, privateHex }] of [newKey(), newKey()].entries()) {
     collector.published = { terms: { invitations: false, sealing_key: publicHex } };
@@ -252,13 +252,13 @@ test("a report follows its survey that became sealed, and sealed to another key,
     assert.equal(values, undefined);
     const opened = openReport(sealed, privateHex, DIGEST, id);
     assert.deepEqual(new Uint8Array(opened), pack(drawn(storage), survey.schema.shape));
-    // And from now on without asking again.
+    // From now on without fetching again.
     await client.submit(survey, RECORD);
     assert.deepEqual([fetches(collector), collector.posted.length], [round + 2, 3 * round + 3]);
   }
 });
 
-test("terms that a pinned operator did not sign change nothing", async () => {
+test("unsigned new terms are ignored by a client with pins", async () => {
   const published = OPERATOR.publish(DIGEST, SEALED.terms);
   const { collector, client, survey } = await fetched(published, { operatorKeys: [OPERATOR.key] });
   collector.published = { terms: { invitations: false, sealing_key: null }, signature: null };
@@ -271,7 +271,7 @@ test("terms that a pinned operator did not sign change nothing", async () => {
   assert.ok(client.isWaiting("health"));
 });
 
-test("nobody on the way can ask for a sealed report in the clear", async () => {
+test("a sealed report is not sent in the clear after a downgrade", async () => {
   const { collector, client, open, survey } = await fetched(SEALED);
   collector.published = { terms: { invitations: false, sealing_key: null } };
   collector.trouble = [refusing, refusing];
@@ -280,12 +280,12 @@ test("nobody on the way can ask for a sealed report in the clear", async () => {
   assert.deepEqual((await client.flush()).sent, []);
   assert.ok(client.isWaiting("health"));
   for (const { reports } of collector.posted) assert.equal(reports[0].values, undefined);
-  // Whoever fetches the survey again sees what it is now.
+  // A client that fetches the survey again uses its current terms.
   assert.equal((await open().flush()).sent[0].status, "accepted");
   assert.equal(last(collector).values.length, 2);
 });
 
-test("refused terms are fetched again once, and tried again where they changed", async () => {
+test("after a refusal terms are fetched once, and retried if changed", async () => {
   for (const changing of [false, true]) {
     const { collector, client, open, survey } = await fetched(SEALED);
     const refuse = () => {
@@ -301,7 +301,7 @@ test("refused terms are fetched again once, and tried again where they changed",
   }
 });
 
-test("while the new terms cannot be fetched the report waits", async () => {
+test("a report waits while the new terms cannot be fetched", async () => {
   const { collector, client, open, survey } = await fetched(SEALED);
   const { fetch } = collector;
   const offline = open({
@@ -312,7 +312,7 @@ test("while the new terms cannot be fetched the report waits", async () => {
   assert.ok(client.isWaiting("health"));
 });
 
-test("a page that knows an older version only sends what another page answered", async () => {
+test("a page with an older version sends the waiting report of a newer one", async () => {
   const { collector, client, open } = await setUp();
   await client.survey("health");
   collector.document = { ...DOCUMENT, title: "Health, again" };

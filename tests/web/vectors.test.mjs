@@ -1,4 +1,4 @@
-// The client gives the reports of tests/vectors, which were computed without it.
+// The client's reports match tests/vectors, which were computed independently.
 
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
@@ -10,7 +10,7 @@ import { knownBytes, readVectors } from "./helpers.mjs";
 
 const vectors = (name) => readVectors(name).vectors;
 
-/** Kinds of mechanisms: those that the vectors have draws of. */
+/** Kinds of mechanisms with draws in the vectors. */
 const MECHANISMS = readdirSync(new URL("../vectors", import.meta.url))
   .filter((file) => file.endsWith(".json"))
   .map((file) => file.slice(0, -".json".length))
@@ -18,7 +18,7 @@ const MECHANISMS = readdirSync(new URL("../vectors", import.meta.url))
 
 for (const kind of MECHANISMS) {
   for (const { survey: document, digest, draws } of vectors(kind)) {
-    test(`known bytes give the known reports: ${kind}, ${document.id}`, () => {
+    test(`known bytes give the reports of the vectors: ${kind}, ${document.id}`, () => {
       const survey = new Survey(document);
       for (const { record, bytes, consumed, values } of draws) {
         const source = knownBytes(bytes);
@@ -28,21 +28,21 @@ for (const kind of MECHANISMS) {
       }
     });
 
-    test(`the survey has its digest: ${kind}, ${document.id}`, async () => {
+    test(`the survey has the digest of the vectors: ${kind}, ${document.id}`, async () => {
       assert.equal(await new Survey(document).digest(), digest);
     });
   }
 }
 
 vectors("canonical").forEach(({ received, canonical, digest }, i) => {
-  test(`a survey has the canonical text however it was received: ${i}`, async () => {
+  test(`a survey has its canonical text in any order of members: ${i}`, async () => {
     const survey = new Survey(JSON.parse(received));
     assert.equal(survey.canonical, canonical);
     assert.equal(await survey.digest(), digest);
   });
 });
 
-test("known bytes give the known integers", () => {
+test("known bytes give the integers of the vectors", () => {
   for (const { below, bytes, consumed, integers } of vectors("integers")) {
     const source = knownBytes(bytes);
     const draw = randomBelow(source);
