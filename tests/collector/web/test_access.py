@@ -1,4 +1,4 @@
-"""Who may do what: every endpoint, every kind of bearer, and the status that each one gets."""
+"""Authorization: the status that each endpoint returns to each kind of bearer."""
 
 import hashlib
 import hmac
@@ -22,21 +22,21 @@ from halftruth_shared.protocol.reports import Report
 from halftruth_shared.protocol.sealing import create_sealing_key
 from sqlalchemy import select
 
-#: Pages for those who signed in, and what their forms are filled with.
+#: Pages that need a session, and the data of their forms.
 PAGES = ("/results", "/operate", "/sign")
 FORM = {"do": "publish", "count": "2", "role": "monitor", "closed_for": "0", "confirm": "health"}
 
-#: A call of the HTTP interface by method and rule.
+#: Calls of the HTTP interface by method and rule.
 CALLS = {(call.method, call.rule): call for call in declared()}
 
-#: Whose request it is. `malformed` and `another scheme` are headers that hold no bearer token;
-#: `elsewhere` is an analyst of another survey, `here` one of this survey.
+#: Kinds of bearers. `malformed` is an empty token; `elsewhere` and `here` are analysts of
+#: another survey and of this one.
 WHO = (
     *("nobody", "malformed", "unknown", "revoked"),
     *("elsewhere", "here", "analyst", "monitor", "operator"),
 )
 
-#: Statuses in the order of WHO. 401: nobody knows who that is; 403: it is known, and not enough.
+#: Statuses in the order of WHO. 401: not authenticated; 403: not permitted.
 TABLE = """
 GET  /                                              200 200 200 200  200 200 200 200 200
 GET  /s/<survey_id>                                 200 200 200 200  200 200 200 200 200
@@ -96,7 +96,7 @@ GET  /results/<survey_id>/<name>                    401 401 401 401  403 200 200
 
 
 def parse(table):
-    """Rows of method, rule and the status by whose request it is."""
+    """Yield the method, the rule and the status by bearer of each row."""
     for line in table.strip().splitlines():
         method, rule, *statuses = line.split()
         for name in ANALYSES if "<analysis>" in rule else [""]:
@@ -106,13 +106,13 @@ def parse(table):
 
 ROWS = list(parse(TABLE))
 
-#: Addresses whose methods anyone is told.
+#: Addresses whose methods are public.
 TOLD = {rule for _, rule, statuses in ROWS if statuses["nobody"] < 400}
 
-#: What files have that may be kept, once it was asked whether they are the same.
+#: Header of files that may be cached and revalidated.
 STATIC = "ETag"
 
-#: What no answer to someone who was refused may hold.
+#: Texts that no refusal may contain.
 RESOURCE = ("Health at work", "weekly", "drinks", "gamma", "halftruth_http_request")
 
 
@@ -128,7 +128,7 @@ def app(store, sealing_app):
 
 @pytest.fixture
 def filled(http, store, survey):
-    """A client of a collector with reports, and with another survey."""
+    """A client of a collector with reports and a second survey."""
     operations.publish_survey(store, Survey("second", "Second", survey.schema, survey.mechanism))
     reports = [Report(id=uuid4(), values=[n % 2, n % 3, n % 2]) for n in range(60)]
     store.reports.add("health", survey.digest, reports)
@@ -137,7 +137,7 @@ def filled(http, store, survey):
 
 @pytest.fixture
 def bearers(filled, store):
-    """The token of everyone; None where there is none."""
+    """The token of each kind of bearer; None for requests without a token."""
     create = partial(operations.create_token, store)
     made = {"nobody": None, "malformed": "", "unknown": "ht_" + "A" * 43}
     made |= {"revoked": create("operator"), "elsewhere": create("analyst", "second")}
@@ -150,7 +150,7 @@ def bearers(filled, store):
 
 @pytest.fixture
 def dump(store):
-    """Every row of every table."""
+    """Return a function that reads every row of every table."""
 
     def read():
         with store.database.reading() as connection:
@@ -164,9 +164,9 @@ def dump(store):
 
 @pytest.fixture
 def ask(filled, bearers, sealing_key, key_file):
-    """Ask an endpoint as somebody would who has this token."""
+    """Return a function that sends a request with a token to an endpoint."""
     spare = filled.get("/v1/tokens", headers={"Authorization": f"Bearer {bearers['operator']}"})
-    # One of two keys can be retired, where no survey is sealed to it.
+    # A second key, so that one can be retired.
     create_sealing_key(key_file)
     places = {"<token_id>": spare.get_json()["tokens"][0]["id"], "<key>": sealing_key}
     places |= {"<survey_id>": "health", "<path:name>": "style.css", "<name>": "table"}
@@ -188,10 +188,10 @@ def ask(filled, bearers, sealing_key, key_file):
             given["data"] = FORM | {"survey": STARTER if "design" in rule else ""}
         if token is not None:
             given["headers"] = bearer
-        # Each request by itself, without the cookies of those before.
+        # Do not send the cookies of earlier requests.
         client = filled.application.test_client(use_cookies=False)
         response = client.open(path, method=as_method or method, buffered=True, **given)
-        # A method that there is not is refused before it is known whose page that would be.
+        # Methods that are not allowed are refused before the page is known.
         check_headers(response.headers, path.startswith(PAGES) and response.status_code != 405)
         return response
 
@@ -199,9 +199,9 @@ def ask(filled, bearers, sealing_key, key_file):
 
 
 def check_headers(headers, has_forms):
-    """Every answer is protected, whatever it is."""
+    """Check the security headers of a response."""
     assert headers["X-Content-Type-Options"] == "nosniff"
-    # A form tells only this collector where it was sent from.
+    # Forms send a referrer to this collector only.
     assert headers["Referrer-Policy"] == ("same-origin" if has_forms else "no-referrer")
     policy = set(headers["Content-Security-Policy"].split("; "))
     assert {"default-src 'none'", "frame-ancestors 'none'"} <= policy
@@ -213,7 +213,7 @@ def check_headers(headers, has_forms):
 
 
 def address(rule):
-    """A rule as the table writes it."""
+    """Format a rule as in the table."""
     return re.sub(r"<any\([^)]*\):", "<", rule.rule)
 
 
@@ -227,13 +227,13 @@ def test_the_table_names_every_endpoint(app):
     assert sorted(named) == sorted(known)
 
 
-#: Rows whose requests change nothing may share a collector; of the others, each has its own.
+#: GET requests change nothing and share a collector; each other row has its own.
 GROUPS = {"GET": [row for row in ROWS if row[0] == "GET"]} | {
     f"{row[0]} {row[1]}": [row] for row in ROWS if row[0] != "GET"
 }
 
 
-#: Addresses of analyses but the smallest, which by day answer operators alone of all who may ask.
+#: Addresses of analyses except `table`; only nightly tests run them for other roles than operators.
 ANALYSED = {f"/v1/surveys/<survey_id>/{name}" for name in ANALYSES if name != "table"}
 
 
@@ -244,7 +244,9 @@ ANALYSED = {f"/v1/surveys/<survey_id>/{name}" for name in ANALYSES if name != "t
         pytest.param(GROUPS["GET"], True, id="GET, all", marks=pytest.mark.nightly),
     ],
 )
-def test_everyone_gets_what_the_table_says(ask, bearers, dump, survey, rows, answered_to_all):
+def test_each_bearer_gets_the_status_of_the_table(
+    ask, bearers, dump, survey, rows, answered_to_all
+):
     before = dump()
     for (method, rule, statuses), who in product(rows, WHO):
         expected, row = statuses[who], f"{method} {rule} by {who}"
@@ -276,9 +278,9 @@ def test_everyone_gets_what_the_table_says(ask, bearers, dump, survey, rows, ans
     "who",
     ["nobody", *(pytest.param(who, marks=pytest.mark.nightly) for who in ("monitor", "operator"))],
 )
-def test_no_other_method_opens_anything(ask, bearers, dump, who):
-    """HEAD gets what GET gets, without a body; OPTIONS tells methods; others are not allowed."""
-    # One view answers for every analysis.
+def test_other_methods_are_not_allowed(ask, bearers, dump, who):
+    """HEAD equals GET without a body; OPTIONS lists the methods; other methods get 405."""
+    # All analyses share one view.
     for method, rule, statuses in parse(TABLE.replace("<analysis>", "table")):
         before = dump()
         others = {m for m, r, _ in ROWS if r == rule}
@@ -306,7 +308,7 @@ def test_no_other_method_opens_anything(ask, bearers, dump, who):
         assert dump() == before, rule
 
 
-#: What stands in the place of a bearer token; {} is a token that opens everything.
+#: Malformed headers; {} stands for an operator's token.
 NO_BEARERS = (
     *("", "Bearer", "Bearer ", "bearer", "Basic {}", "{}", "Token {}", "Bearer{}", "Bearer,{}"),
     *("Bearer {} x", "Bearer {}x", "Bearer x{}", "Bearer {}, Bearer {}", "Bearer '{}'"),
@@ -314,7 +316,7 @@ NO_BEARERS = (
 )
 
 
-def test_only_a_bearer_token_by_itself_is_one(filled, bearers, dump):
+def test_malformed_authorization_headers_are_refused(filled, bearers, dump):
     before = dump()
     for header in NO_BEARERS:
         said = {"Authorization": header.format(bearers["operator"], bearers["operator"])}
@@ -326,8 +328,8 @@ def test_only_a_bearer_token_by_itself_is_one(filled, bearers, dump):
     assert dump() == before
 
 
-def test_a_token_elsewhere_in_a_request_opens_nothing(filled, bearers):
-    """Not in an address, a cookie or a body; and no page by a header."""
+def test_tokens_in_other_parts_of_a_request_are_ignored(filled, bearers):
+    """Calls ignore tokens in queries, cookies and bodies; pages ignore tokens in headers."""
     token = bearers["operator"]
     plain = filled.application.test_client(use_cookies=False)
     assert plain.get(f"/v1/surveys/health/counts?token={token}").status_code == 401
@@ -339,7 +341,7 @@ def test_a_token_elsewhere_in_a_request_opens_nothing(filled, bearers):
     assert plain.get("/results/health", headers=bearer).status_code == 401
 
 
-def test_a_cookie_for_one_survey_shows_no_other(filled, bearers, survey):
+def test_a_cookie_for_one_survey_cannot_open_another(filled, bearers, survey):
     client = filled.application.test_client()
     assert client.post("/sign-in", data={"token": bearers["elsewhere"]}).status_code == 303
     paths = ["", *(f"/{v}{e}" for v, e in product(ANALYSES, ("", "?format=json", "?format=csv")))]
@@ -349,12 +351,12 @@ def test_a_cookie_for_one_survey_shows_no_other(filled, bearers, survey):
         assert "it is for the survey &#39;second&#39; only" in response.text
         assert not any(held in response.text for held in (*RESOURCE, survey.digest))
     assert client.get("/results/second").status_code == 200
-    # It is not told which other surveys there are.
+    # The refusal does not reveal which other surveys exist.
     known, unknown = client.get("/results/health"), client.get("/results/nothing")
     assert known.text.replace("health", "nothing") == unknown.text
 
 
-def test_whoever_may_not_see_a_survey_is_not_told_whether_it_is_there(filled, bearers):
+def test_refusals_do_not_reveal_whether_a_survey_exists(filled, bearers):
     for who, status in (("nobody", 401), ("monitor", 403), ("elsewhere", 403)):
         said = {"Authorization": f"Bearer {bearers[who]}"} if bearers[who] else {}
         for path in ("counts", "itemsets?min_support=x", "table?nonsense=1"):
@@ -365,7 +367,7 @@ def test_whoever_may_not_see_a_survey_is_not_told_whether_it_is_there(filled, be
 
 
 def test_tokens_are_compared_by_hash_and_in_constant_time(bearers, store, monkeypatch):
-    """What is compared are 32 bytes that nobody can choose, by a comparison without shortcut."""
+    """`hmac.compare_digest` compares the SHA-256 digests of the tokens."""
     spy = Mock(wraps=hmac.compare_digest)
     monkeypatch.setattr("halftruth_collector.store.tokens.hmac", Mock(compare_digest=spy))
     token = bearers["operator"]

@@ -1,4 +1,4 @@
-"""A question that takes too long is refused before it is computed, or ends in time."""
+"""Expensive queries are refused before they are computed, or time out."""
 
 import threading
 import time
@@ -53,7 +53,7 @@ def compute_for_ever(started=None):
         ),
     ],
 )
-def test_what_takes_too_long_is_refused_before_reports_are_read(
+def test_expensive_queries_are_refused_before_reports_are_read(
     http, store, analyst, monkeypatch, question, field, said
 ):
     operations.publish_survey(store, WIDE)
@@ -64,14 +64,14 @@ def test_what_takes_too_long_is_refused_before_reports_are_read(
 
 
 @pytest.mark.parametrize("name", ["itemsets", "rules"])
-def test_a_page_begins_with_a_question_that_it_answers(survey, name):
+def test_the_initial_query_of_a_page_is_affordable(survey, name):
     analysis = ANALYSES[name]
     assert analysis.start(survey).max_length is None
     for each in (survey, WIDE):
         analysis.check_work(each, analysis.start(each))
 
 
-def test_the_longest_itemsets_and_rules_are_those_whose_number_is_bounded():
+def test_the_affordable_length_bounds_the_number_of_itemsets_and_rules():
     # 20, 190, 1 140 and 4 845 combinations with 2, 4, 8 and 16 cells are 87 440 itemsets. Of each
     # of 15 504 more at most 1 / 0.05 = 20 are frequent, which makes 397 520.
     assert affordable_length(WIDE, 0.05) == 4
@@ -81,9 +81,7 @@ def test_the_longest_itemsets_and_rules_are_those_whose_number_is_bounded():
     assert affordable_length(WIDE, 0.05, rules=True) == 4
 
 
-def test_a_computation_ends_after_its_time_and_says_what_to_ask_instead(
-    http, store, analyst, monkeypatch
-):
+def test_computations_time_out_with_advice(http, store, analyst, monkeypatch):
     monkeypatch.setattr(budget, "SECONDS", 0.2)
     monkeypatch.setattr(results, "get_counts", lambda _: compute_for_ever())
     for path in ("/v1/surveys/health/overview", "/v1/surveys/health/table?attributes=smoker"):
@@ -96,7 +94,7 @@ def test_a_computation_ends_after_its_time_and_says_what_to_ask_instead(
 
 
 @pytest.mark.parametrize("begun", [False, True])
-def test_a_computation_ends_when_its_client_has_gone(begun):
+def test_computations_end_when_the_client_disconnects(begun):
     computation, started = budget.Computation(), threading.Event()
 
     def leave():
@@ -113,7 +111,7 @@ def test_a_computation_ends_when_its_client_has_gone(begun):
     leaving.join()
 
 
-def test_what_ends_too_late_interrupts_nothing_else():
+def test_abandoning_a_finished_computation_interrupts_nothing():
     computation = budget.Computation()
     with computation.running(PATIENCE):
         pass

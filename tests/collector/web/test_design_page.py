@@ -1,4 +1,4 @@
-"""What the design page does with a survey file: who may, what is kept of it, and what it shows."""
+"""How the design page checks, stores, opens and saves survey files."""
 
 import json
 import re
@@ -22,7 +22,7 @@ PAGE = "/operate/design"
 
 @pytest.fixture
 def signed_in(http, store):
-    """Sign a browser in with a token of some role."""
+    """Return a function that signs a browser in with a token of a role."""
 
     def sign_in(role="operator"):
         http.set_cookie(COOKIE, operations.create_token(store, role), path="/operate/")
@@ -33,12 +33,12 @@ def signed_in(http, store):
 
 @pytest.fixture
 def post(signed_in):
-    """Press a button of the page for a text; the status, and the page as text."""
+    """Return a function that submits a text by a button, and returns the status and the page."""
     browser = signed_in()
 
     def press(text, do="check", file=None, **fields):
         files = {} if file is None else {"file": FileStorage(*file)}
-        # In memory: the client of tests leaves temporary files of large bodies open.
+        # Encode in memory: the test client leaves temporary files of large bodies open.
         boundary, body = encode_multipart({"survey": text, "do": do, **fields, **files})
         kind = f"multipart/form-data; boundary={boundary}"
         answer = browser.post(PAGE, data=body, content_type=kind)
@@ -52,7 +52,7 @@ def file_of(page):
 
 
 def said(page):
-    """The result of the check."""
+    """Return the message of the check."""
     return re.search(r'<div id="said" role="status">\s*<p[^>]*>(.*?)</p>', page, re.DOTALL)[1]
 
 
@@ -62,7 +62,7 @@ def cells(page):
     return [re.sub("<[^>]*>", "", cell).replace("\u202f", "") for cell in found]
 
 
-def test_the_file_to_begin_with_is_a_survey_with_its_comments_taken_away(signed_in):
+def test_the_starter_file_is_valid_with_and_without_comment_marks(signed_in):
     page = unescape(signed_in().get(PAGE).get_data(as_text=True))
     assert file_of(page) == STARTER
     assert said(page) == "No errors: 2 questions."
@@ -82,7 +82,7 @@ def test_a_survey_is_stored_only_when_it_is_published(post, store):
     assert any("my-survey" in str(entry) for entry in store.audit.all())
 
 
-def test_terms_are_set_on_publishing_and_blank_ones_stay(post, store):
+def test_publishing_sets_terms_and_blank_fields_keep_them(post, store):
     moment = datetime(2027, 3, 31, 22, tzinfo=UTC)
     assert post(STARTER, "publish", closes_at="2027-03-31T22:00", shared_devices="true")[0] == 303
     assert store.surveys.get("my-survey").terms == Terms(closes_at=moment, shared_devices=True)
@@ -98,7 +98,7 @@ def test_terms_are_set_on_publishing_and_blank_ones_stay(post, store):
     assert file_of(page) == other
 
 
-def test_a_questionnaire_is_opened_as_the_file_of_its_survey(post):
+def test_a_questionnaire_is_opened_as_a_survey_file(post):
     choices = ["no", "yes"]
     questionnaire = {
         "title": "Health",
@@ -143,7 +143,7 @@ def test_a_questionnaire_is_opened_as_the_file_of_its_survey(post):
     ids=lambda text: text[:20],
 )
 @pytest.mark.parametrize("do", ["check", "publish"])
-def test_an_error_is_one_line_and_the_text_stays(post, wrong, expected, do):
+def test_errors_have_one_line_and_the_text_is_kept(post, wrong, expected, do):
     before = time.process_time()
     status, page = post(wrong, do)
     assert time.process_time() - before < 3
@@ -155,7 +155,7 @@ def test_an_error_is_one_line_and_the_text_stays(post, wrong, expected, do):
     assert "<table" not in page
 
 
-def test_a_text_or_file_that_is_too_large_is_refused_in_one_line(post, http):
+def test_oversized_texts_and_files_are_refused(post, http):
     assert post("#" * 999_000)[0] == 422
     status, page = post("#" * 1_000_001)
     assert status == 413
@@ -171,7 +171,7 @@ def test_a_text_or_file_that_is_too_large_is_refused_in_one_line(post, http):
     assert f"and a file of at most {most}" in page
 
 
-def test_nothing_of_a_file_is_run(signed_in):
+def test_markup_in_a_survey_file_is_escaped(signed_in):
     evil = "</textarea><script>alert(1)</script>'<img src=x onerror=alert(1)>"
     text = STARTER.replace("My survey", evil).replace("Have you smoked in the last month?", evil)
     assert Survey.from_toml(text).title == evil
@@ -204,14 +204,14 @@ def test_a_published_survey_is_opened(signed_in, survey):
     assert signed_in().get(f"{PAGE}?survey=none").status_code == 404
 
 
-def test_a_button_that_is_not_on_the_page_is_refused(post):
+def test_unknown_buttons_are_refused(post):
     status, page = post(STARTER, "remove:7")
     assert status == 422
     assert said(page) == "do: expected one of this page's buttons"
 
 
 @pytest.mark.parametrize("respondents", ["few", "1", "²", "9" * 5_000, "1/3", "nan", ""])
-def test_a_number_of_respondents_that_is_none_is_one_line_and_stays(post, respondents):
+def test_invalid_numbers_of_respondents_are_kept_with_an_error(post, respondents):
     status, page = post(STARTER, respondents=respondents)
     assert status == 200
     assert 'alarm">respondents: expected' in page
@@ -219,8 +219,8 @@ def test_a_number_of_respondents_that_is_none_is_one_line_and_stays(post, respon
     assert "<halftruth-preview" in page
 
 
-def test_many_questions_are_planned_while_somebody_waits(post, monkeypatch):
-    """Tables are counted, since seconds depend on what else the machine does."""
+def test_planning_many_questions_computes_few_tables(post, monkeypatch):
+    """The test counts tables, since seconds depend on the load of the machine."""
     planned = []
     second_moments = Overlaps.second_moments
     monkeypatch.setattr(
@@ -236,7 +236,7 @@ def test_many_questions_are_planned_while_somebody_waits(post, monkeypatch):
     assert re.search(r'<th scope="row">share within a group</th><td>±[0-9.]+ points</td>', page)
 
 
-def test_precision_is_that_of_closed_forms_and_says_what_gamma_permits(post):
+def test_precision_equals_closed_forms_and_the_bound_of_gamma_is_shown(post):
     one = STARTER[: STARTER.index("[[", STARTER.index("smoker"))]
     one = one.replace("max_length = 2", "max_length = 1")
     _, page = post(one, respondents="5000")
@@ -265,7 +265,7 @@ def test_precision_is_that_of_closed_forms_and_says_what_gamma_permits(post):
         ({"relay": "5"}, "relay: expected "),
     ],
 )
-def test_what_is_asked_of_the_precision_is_refused_in_one_line_and_stays(post, asked, refused):
+def test_invalid_precision_fields_are_kept_with_an_error(post, asked, refused):
     status, page = post(STARTER, **asked)
     assert status == 200
     assert f'alarm">{refused}' in page

@@ -1,4 +1,4 @@
-"""Files of a survey's results by the page that offers them."""
+"""Files of results, as the export page offers them."""
 
 import io
 import json
@@ -21,7 +21,7 @@ __all__ = ["signed_in"]
 
 PAGE = "/results/health/export?attributes=smoker,drinks&confidence=0.9"
 
-#: Endings of names that each kind of content has.
+#: Endings of file names by media type.
 TYPES = {
     "text/html": ("-report.html",),
     "text/csv": (".csv",),
@@ -32,24 +32,24 @@ TYPES = {
 
 
 def links(page, ending):
-    """Addresses of files in a format."""
+    """Return the links of a page to files in a format."""
     hrefs = [tag["href"] for tag in Page(page).all("a")]
     return [href for href in hrefs if href.endswith(f"format={ending}")]
 
 
 def opened(content, ending):
-    """The rows of a file, as the program reads it that it is for."""
+    """Return the rows of a CSV or Parquet file."""
     if ending == "csv":
         return pd.read_csv(io.BytesIO(content), keep_default_na=False, na_values=[""])
     return pd.read_parquet(io.BytesIO(content))
 
 
 def without_time(text):
-    """A text without the minute in which counts were read."""
+    """Remove the time at which the reports were counted from a text."""
     return re.sub(rb"\d{4}-\d\d-\d\d \d\d:\d\d UTC", b"", text)
 
 
-def test_every_file_that_is_offered_is_there_by_its_kind_and_name(signed_in, filled):
+def test_every_offered_file_has_the_right_type_and_name(signed_in, filled):
     page = signed_in.get(PAGE)
     assert page.status_code == 200
     addresses = [tag["href"] for tag in Page(page.text).all("a") if "format=" in tag["href"]]
@@ -66,7 +66,7 @@ def test_every_file_that_is_offered_is_there_by_its_kind_and_name(signed_in, fil
         assert name.endswith(TYPES[answer.mimetype]), address
 
 
-def test_records_that_no_model_holds_are_not_offered(signed_in, store):
+def test_records_too_large_for_a_model_are_not_offered(signed_in, store):
     schema = Schema([Attribute(f"q{j}", ["no", "yes"]) for j in range(20)])
     survey = Survey("wide", "Wide", schema, RandomizedResponse(dict.fromkeys(schema.names, "0.9")))
     operations.publish_survey(store, survey)
@@ -82,7 +82,7 @@ def test_records_that_no_model_holds_are_not_offered(signed_in, store):
     assert (some.status_code, some.mimetype) == (200, "text/csv")
 
 
-def test_the_table_and_its_covariance_are_those_of_the_command(signed_in, filled, done):
+def test_the_table_and_its_covariance_equal_those_of_the_command(signed_in, filled, done):
     asked = ("table", "health", "--attributes", "smoker,drinks", "--confidence", "0.9")
     command = json.loads(done("analyse", *asked, "--covariance", "--json"))
     page = signed_in.get(PAGE).text
@@ -105,7 +105,7 @@ def test_the_table_and_its_covariance_are_those_of_the_command(signed_in, filled
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_weighted_records_are_those_of_the_command(signed_in, filled, done, tmp_path, ending):
+def test_weighted_records_equal_those_of_the_command(signed_in, filled, done, tmp_path, ending):
     done("analyse", "microdata", "health", "--out", str(tmp_path / f"health-microdata.{ending}"))
     written = {file.name: file.read_bytes() for file in tmp_path.glob("health-*")}
     page = signed_in.get(PAGE).text
@@ -119,7 +119,7 @@ def test_weighted_records_are_those_of_the_command(signed_in, filled, done, tmp_
     own = f"health-microdata.{ending}"
     frame = opened(written[own], ending)
     pd.testing.assert_frame_equal(opened(found[own], ending), frame)
-    # By itself a file of tables says what it is based on beside each row.
+    # A file outside an archive describes its data in additional columns.
     alone = opened(signed_in.get(links(page, ending)[-1]).data, ending)
     pd.testing.assert_frame_equal(alone[frame.columns], frame)
     [codebook] = links(page, "codebook.txt")
@@ -127,14 +127,14 @@ def test_weighted_records_are_those_of_the_command(signed_in, filled, done, tmp_
     assert without_time(text) == without_time(written["health-microdata-codebook.txt"])
 
 
-def test_the_report_is_that_of_the_command(signed_in, filled, done, tmp_path):
+def test_the_report_equals_that_of_the_command(signed_in, filled, done, tmp_path):
     done("analyse", "page", "health", "--html", str(tmp_path / "page.html"))
     [address] = links(signed_in.get(PAGE).text, "html")
     content = signed_in.get(address).data
     assert without_time(content) == without_time((tmp_path / "page.html").read_bytes())
 
 
-def test_files_are_of_the_people_that_are_picked(signed_in, filled):
+def test_files_are_restricted_to_the_selected_group(signed_in, filled):
     page = signed_in.get("/results/health/export?attributes=drinks&where=smoker%3Dyes")
     assert "Estimates are of those with smoker=yes" in page.text
     overview, table, counts, _ = links(page.text, "csv")
@@ -142,7 +142,7 @@ def test_files_are_of_the_people_that_are_picked(signed_in, filled):
         rows = opened(signed_in.get(address).data, "csv")
         assert set(rows["filter"]) == {"smoker=yes"}
     assert opened(signed_in.get(counts).data, "csv")["value"].sum() == 400
-    # Other pages lead here with what was picked there.
+    # Links of other pages to this one keep the selection.
     exported = [
         urlsplit(tag["href"]).query
         for tag in Page(signed_in.get("/results/health/table?attributes=drinks").text).all("a")
@@ -183,13 +183,13 @@ def test_files_need_a_token_and_reports(http, signed_in, survey):
         ),
     ],
 )
-def test_a_file_that_there_is_not_is_refused_in_one_line(signed_in, filled, address, status, said):
+def test_unavailable_files_are_refused_with_a_page(signed_in, filled, address, status, said):
     answer = signed_in.get(f"/results/health/{address}")
     assert (answer.status_code, answer.mimetype) == (status, "text/html")
     assert said in answer.text
 
 
-def test_what_is_not_installed_is_named_and_not_offered(signed_in, filled, monkeypatch):
+def test_formats_of_missing_extras_are_named_but_not_offered(signed_in, filled, monkeypatch):
     monkeypatch.setattr(formats, "find_spec", lambda name: None if name == "pyarrow" else object())
     page = signed_in.get(PAGE).text
     assert links(page, "parquet") == links(page, "parquet.zip") == []

@@ -1,6 +1,6 @@
-"""Mutated requests to every endpoint: no failure, no leak, and counts that are what was answered.
+"""Mutated requests to every endpoint cause no failure or leak, and exact counts.
 
-HALFTRUTH_TEST_REQUESTS says how many, such as 100000; there are fewer by default.
+HALFTRUTH_TEST_REQUESTS sets the number of requests, such as 100000.
 """
 
 import base64
@@ -25,19 +25,19 @@ from halftruth_shared.analyses.reading import write
 from halftruth_shared.protocol.sealing import create_sealing_key, seal
 from halftruth_shared.protocol.terms import Terms
 
-#: How many there are by default, of which the nightly tests on either kind of store have more.
+#: Default number of requests, by day and in nightly tests.
 FEW, MANY = 800, 6_000
 MAX_BODY = 50_000
 
-#: Pages beside the calls of the HTTP interface; {} is a survey.
+#: Pages in addition to the calls of the HTTP interface; {} stands for a survey.
 PAGES = (
     *("/", "/s/{}", "/results/{}", "/sign-in?next=/results/{}", "/js/index.js", "/operate/"),
     *("/results/{}/table?attributes=smoker", "/results/{}/rules?format=csv", "/assets/style.css"),
     "/results/{}/itemsets?min_support=0.1&format=json",
 )
 
-#: Calls that are made with reports of these tests, and those after which there is less to hold
-#: against answers, or more to be opened.
+#: Calls that are not chosen at random: `Fuzzer._reports` sends reports, and the others would remove
+#: counts or add sealing keys.
 OTHERWISE = ("addReports", "deleteSurvey", "createSealingKey")
 
 METHODS = ("GET", "POST", "PUT", "HEAD", "OPTIONS", "DELETE", "PATCH", "TRACE", "get", "X" * 100)
@@ -91,7 +91,7 @@ class Asked:
     document: object = None
 
     def environ(self) -> dict[str, object]:
-        """The request as a WSGI server hands it on; text is Latin-1 there."""
+        """Return the WSGI environment of the request, whose text is Latin-1."""
         made: dict[str, object] = {
             "REQUEST_METHOD": self.method,
             "SCRIPT_NAME": "",
@@ -123,7 +123,7 @@ class Asked:
 
 
 class Fuzzer:
-    """Makes valid requests and mutates them, all by one seed."""
+    """Generates valid requests and mutates them, reproducibly from a seed."""
 
     def __init__(self, surveys, sealing_key, tokens, invitations, seed):
         self._rng = random.Random(seed)
@@ -133,12 +133,12 @@ class Fuzzer:
         self._invitations = invitations
         self._calls = [call for call in declared() if call.id not in OTHERWISE]
         self._sent = []
-        #: Values by sealed bytes, and every id, to hold against counts and logs.
+        #: Values by sealed bytes, and every id, to compare with counts and logs.
         self.sealed = {}
         self.ids = set()
 
     def __call__(self) -> Asked:
-        """The next request, mutated in up to three ways."""
+        """Return the next request, mutated in up to three ways."""
         rng = self._rng
         if rng.random() < 0.03 and self._sent:
             return rng.choice(self._sent)
@@ -187,7 +187,7 @@ class Fuzzer:
         return Asked("GET", path, query)
 
     def _call(self) -> Asked:
-        """Any other call, with its example; operators change one of the surveys alone."""
+        """Return any other call with its example; operators change only the survey `other`."""
         rng = self._rng
         call = rng.choice(self._calls)
         id = "other" if call.role == "operator" else rng.choice(list(self._surveys))
@@ -220,12 +220,12 @@ class Fuzzer:
         asked.document = self._changed(json.loads(json.dumps(asked.document)))
         text = json.dumps(asked.document, ensure_ascii=self._rng.random() < 0.5)
         if self._rng.random() < 0.1:
-            # A key twice.
+            # A duplicate key.
             text = text.replace("{", '{"digest": "x", "id": "y", ', 1)
         asked.body = text.encode("utf-8", "surrogatepass")
 
     def _changed(self, found):
-        """A JSON value with one change somewhere inside."""
+        """Return a JSON value with one random change."""
         rng = self._rng
         if isinstance(found, dict | list) and found and rng.random() < 0.85:
             key = rng.choice(list(found) if isinstance(found, dict) else range(len(found)))
@@ -290,7 +290,7 @@ class Fuzzer:
 
 
 class Lines(logging.Handler):
-    """Keeps what is logged, without repetitions."""
+    """Collects distinct log records as text."""
 
     def __init__(self):
         super().__init__(logging.DEBUG)
@@ -319,7 +319,7 @@ def lines():
 
 @pytest.fixture
 def fuzzed(make_app, store, tmp_path):
-    """An application with four surveys on different terms, and what mutates requests to them."""
+    """An application with four surveys on different terms, its fuzzer and its secrets."""
     keys = tmp_path / "sealing.pem"
     public = create_sealing_key(keys)
     terms = {"health": Terms(), "sealed": Terms(sealing_key=public)}
@@ -339,7 +339,7 @@ def fuzzed(make_app, store, tmp_path):
 
 
 def ask(app, asked):
-    """Status, headers and body of the answer to a request."""
+    """Return the status, headers and body of the response to a request."""
     begun = []
     answer = app(asked.environ(), lambda status, headers, *_: begun.append((status, headers)))
     try:
@@ -351,7 +351,7 @@ def ask(app, asked):
 
 
 def check(asked, status, headers, body):
-    """An answer is a success, a problem document or a page, and tells nothing of the inside."""
+    """Check that a response is a success, a problem or a page, without internal details."""
     assert status < 500
     assert b"Traceback" not in body
     assert b"<script>alert" not in body or "json" in headers["content-type"]
@@ -370,7 +370,7 @@ def check(asked, status, headers, body):
 
 
 def read_reports(asked, fuzzer):
-    """The reports of a request that was accepted, as this file understands its body: id, values."""
+    """Yield the id and the values of each report in an accepted request."""
     length = asked.environ().get("CONTENT_LENGTH", "")
     whole = not length or "Transfer-Encoding" in asked.headers
     body = asked.body if whole else asked.body[: int(length)]
@@ -390,7 +390,9 @@ def read_reports(asked, fuzzer):
     ],
     indirect=["database"],
 )
-def test_mutated_requests_break_nothing_and_count_what_was_answered(fuzzed, store, lines, requests):
+def test_mutated_requests_cause_no_failure_and_accepted_reports_are_counted(
+    fuzzed, store, lines, requests
+):
     app, fuzzer, secrets = fuzzed
     accepted, cells, seen, statuses = Counter(), {}, {}, Counter()
     requests = int(os.environ.get("HALFTRUTH_TEST_REQUESTS", requests))
@@ -407,7 +409,7 @@ def test_mutated_requests_break_nothing_and_count_what_was_answered(fuzzed, stor
             raise
         statuses[status] += 1
         if status == 202:
-            # Slashes at the beginning are one.
+            # Several leading slashes equal one.
             id = unquote_to_bytes(asked.path).decode().lstrip("/").split("/")[2]
             accepted[id] += json.loads(body)["accepted"]
             known = seen.setdefault(id, {})
@@ -422,7 +424,7 @@ def test_mutated_requests_break_nothing_and_count_what_was_answered(fuzzed, stor
         assert found == cells.get(stored.id, {})
         sizes = stored.survey().schema.shape
         assert all(0 <= v < size for cell in found for v, size in zip(cell, sizes, strict=True))
-    # The mutations are neither too tame nor too wild to tell anything.
+    # The requests caused each of these statuses, and enough of them were accepted.
     assert {200, 202, 400, 401, 403, 404, 405, 409, 422} <= statuses.keys()
     assert min(accepted[id] for id in ("health", "sealed", "invited")) > requests // 100
     used = store.invitations.count("invited").used
@@ -464,7 +466,7 @@ def test_deep_nesting_is_refused(fuzzed, method, path, begin, end, depth):
         *("/assets/%00", "/js/..%2f..%2fclient.py", "/v1/surveys/" + "a" * 10_000),
     ],
 )
-def test_what_no_survey_can_be_called_is_not_there(fuzzed, path):
+def test_impossible_survey_ids_and_paths_get_404(fuzzed, path):
     app, _, [operator, *_] = fuzzed
     headers = {"Authorization": f"Bearer {operator}", "Cookie": f"halftruth_token={operator}"}
     path, _, query = path.partition("?")

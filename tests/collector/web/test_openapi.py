@@ -1,4 +1,4 @@
-"""The description of the HTTP interface, held against the interface itself."""
+"""The OpenAPI document agrees with the HTTP interface."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from halftruth_shared.protocol.sealing import create_sealing_key
 from halftruth_shared.protocol.terms import Terms
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-#: Calls of the operator's tools, which are described though they are not under /v1.
+#: Described calls that are not under /v1.
 OPERATIONAL = {"/healthz", "/readyz", "/metrics", "/openapi.json"}
 
 OPERATIONS = declared()
@@ -25,34 +25,33 @@ DESCRIBED = {operation.id: operation for operation in OPERATIONS}
 
 @pytest.fixture
 def survey():
-    """The survey that the calls are about."""
     return SURVEY
 
 
 @pytest.fixture
 def app(store, sealing_app, key_file):
-    # One of two keys can be retired.
+    # A second key, so that one can be retired.
     create_sealing_key(key_file)
     return sealing_app
 
 
 @pytest.fixture
 def places(store, survey, sealing_key):
-    """What stands for the parts of addresses."""
+    """Values of path parameters."""
     token = operations.create_token(store, "analyst")
     return {"survey_id": survey.id, "token_id": store.tokens.bearer(token).id, "key": sealing_key}
 
 
 @pytest.fixture
 def filled(http, store, places):
-    """A collector with reports."""
+    """A client of a collector with reports."""
     store.reports.add(SURVEY.id, SURVEY.digest, reports())
     return http
 
 
 @pytest.fixture
 def headers(store):
-    """What to send with a call of a role."""
+    """Return a function that makes the headers of a role's requests."""
 
     def of(role):
         return (
@@ -69,7 +68,7 @@ def described(operation):
 
 
 def valid(schema):
-    """A validator of a schema that may refer to the messages of the document."""
+    """Return a validator of a schema that may refer to components of the document."""
     root = {**schema, "components": document()["components"]}
     return jsonschema.Draft202012Validator(
         root, format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER
@@ -77,7 +76,7 @@ def valid(schema):
 
 
 def serialized(parameters):
-    """The query of the examples, written as OpenAPI says for style `form`."""
+    """Return the query of the examples in OpenAPI's style `form`."""
     parts = []
     for parameter in parameters:
         if "example" not in parameter:
@@ -94,7 +93,7 @@ def serialized(parameters):
 
 
 def send(client, operation, headers, body=None, places=None):
-    """Send the example of a call."""
+    """Send the example request of a call."""
     path = operation.path.format(**{"survey_id": SURVEY.id, **(places or {})})
     query = serialized(described(operation).get("parameters", []))
     return client.open(
@@ -106,7 +105,7 @@ def send(client, operation, headers, body=None, places=None):
 
 
 def bodies(operation):
-    """The examples of a call's body; one that is None where it has none."""
+    """Return the example bodies of a call; a call without a body has None."""
     content = described(operation).get("requestBody", {}).get("content", {})
     found = content.get("application/json", {}).get("examples", {"none": {"value": None}})
     return {name: example["value"] for name, example in found.items()}
@@ -117,7 +116,7 @@ def test_the_document_is_valid_openapi_3_1():
     assert list(OpenAPIV31SpecValidator(document()).iter_errors()) == []
 
 
-def test_every_call_is_described_and_every_description_is_a_call(app):
+def test_described_calls_equal_the_routes(app):
     served = {
         (method, re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", rule.rule))
         for rule in app.url_map.iter_rules()
@@ -127,7 +126,7 @@ def test_every_call_is_described_and_every_description_is_a_call(app):
     assert served == {(operation.method, operation.path) for operation in OPERATIONS}
 
 
-def test_the_document_says_who_may_call():
+def test_the_document_names_the_role_of_each_call():
     for operation in OPERATIONS:
         found = described(operation)
         assert found.get("x-role") == operation.role
@@ -136,7 +135,7 @@ def test_the_document_says_who_may_call():
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=DESCRIBED)
-def test_valid_requests_fit_the_schemas(operation):
+def test_example_requests_match_the_schemas(operation):
     found = described(operation)
     for parameter in found.get("parameters", []):
         if "example" in parameter:
@@ -150,8 +149,8 @@ def test_valid_requests_fit_the_schemas(operation):
 @pytest.mark.parametrize(
     "operation", [found for found in OPERATIONS if found.analysis], ids=lambda o: o.id
 )
-def test_parameters_are_those_that_are_read(filled, headers, operation):
-    """The echo of the query holds every example, and every default that the document names."""
+def test_described_parameters_equal_the_fields_of_queries(filled, headers, operation):
+    """The echoed query equals the examples, and documented defaults equal those of the fields."""
     parameters = described(operation)["parameters"]
     fields = {field.name: field for field in msgspec.structs.fields(operation.query)}
     assert {found["name"] for found in parameters} == {*fields, "format"}
@@ -161,7 +160,7 @@ def test_parameters_are_those_that_are_read(filled, headers, operation):
     asked = msgspec.to_builtins(calls()[operation.id].query)
     echo = send(filled, operation, headers(operation.role)).get_json()["query"]
     if asked.get("estimate") == "auto":
-        # The echo names the method that was taken.
+        # The echo names the method that was chosen.
         asked["estimate"] = echo["estimate"]
         assert echo["estimate"] in ("auto", "moment", "model")
     assert echo == asked
@@ -177,7 +176,7 @@ def by_default(field):
 
 
 def limited(operation):
-    """The parameters of a call whose number has a limit."""
+    """Return the parameters of a call that have numeric limits."""
     words = {"minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"}
     parameters = described(operation).get("parameters", [])
     return [found for found in parameters if words & set(found["schema"])]
@@ -204,7 +203,7 @@ def test_numbers_beyond_their_limits_are_refused(filled, headers, operation):
 
 
 def problem(operation, response):
-    """A problem, after it was held against what is described of its status."""
+    """Validate a problem document against its description, and return its type."""
     assert response.mimetype == "application/problem+json"
     found = described(operation)["responses"][str(response.status_code)]
     valid(found["content"]["application/problem+json"]["schema"]).validate(response.get_json())
@@ -216,7 +215,7 @@ def problem(operation, response):
     return response.get_json()["type"].rpartition(":")[2]
 
 
-def test_problems_are_described(http, store, headers):
+def test_problems_match_their_description(http, store, headers):
     calls = ("addReports", "publishSurvey", "getItemsets", "setTerms")
     add, publish, itemsets, terms = (DESCRIBED[name] for name in calls)
     body = bodies(add)["ReportBatch"]
@@ -249,8 +248,8 @@ def test_problems_are_described(http, store, headers):
     assert problem(add, http.post(path, json=late)) == "survey-closed"
 
 
-def test_answers_are_described(filled, headers, places):
-    """Each call's example gets what the document says of it; what ends a survey is last."""
+def test_responses_match_their_description(filled, headers, places):
+    """The calls that close and delete the survey come last."""
     order = ("closeSurvey", "deleteSurvey")
     bearers = {role: headers(role) for role in {found.role for found in OPERATIONS}}
     for operation in sorted(
@@ -264,12 +263,12 @@ def test_answers_are_described(filled, headers, places):
         valid(content[response.mimetype]["schema"]).validate(answer)
 
 
-def test_every_error_of_a_call_has_a_status_of_its_own():
+def test_every_error_of_a_call_has_a_status_other_than_500():
     for operation in OPERATIONS:
         assert all(status_of(kind.__new__(kind)) != 500 for kind in operation.errors)
 
 
-def test_every_member_has_a_type_and_a_survey_is_one():
+def test_every_schema_has_a_description_and_typed_properties():
     found = document()["components"]["schemas"]
     for name, schema in found.items():
         assert all(schema["properties"].values()), name
@@ -279,7 +278,7 @@ def test_every_member_has_a_type_and_a_survey_is_one():
         assert survey["$ref"] == "#/components/schemas/SurveyDocument"
 
 
-def test_sealed_and_plain_batches_are_told_apart():
+def test_plain_and_sealed_reports_cannot_share_a_batch():
     schema = {
         "oneOf": [
             {"$ref": f"#/components/schemas/{n}"}

@@ -1,6 +1,6 @@
-"""Operators' calls and pages: each does its operation; forms of other sites, links and logs.
+"""Calls and pages of operators, cross-site forms, links and logs.
 
-The rules themselves are tested in `test_operations.py`.
+The operations themselves are tested in `test_operations.py`.
 """
 
 import csv
@@ -32,7 +32,7 @@ def app(store, sealing_app):
 
 @pytest.fixture
 def posted(app):
-    """Addresses of every form of operators."""
+    """Addresses of all forms for operators."""
     return [
         re.sub(r"<any\('(\w+)'[^>]*>", r"\1", rule.rule)
         .replace("<survey_id>", "health")
@@ -51,7 +51,7 @@ def signed_in(http, store):
 
 TERMS = "/surveys/health/terms"
 
-#: Calls in the order in which they are made, with the entry of the audit log that each one writes.
+#: Successive calls, with the entry that each writes to the audit log.
 CALLS = [
     ("PATCH", TERMS, {"terms": {"max_reports": 9}}, "survey terms health"),
     ("PATCH", TERMS, {"terms": {"max_reports": None}}, "survey terms health"),
@@ -72,7 +72,7 @@ CALLS = [
 ]
 
 
-def test_each_call_does_its_operation(http, operator, store, survey, sealing_key):
+def test_each_call_runs_and_logs_its_operation(http, operator, store, survey, sealing_key):
     second = Survey("second", "Second", survey.schema, survey.mechanism).canonical_json
     actor = f"token {store.tokens.all()[-1].id}"
     for method, path, body, written in CALLS:
@@ -149,7 +149,7 @@ ADDRESS = "/operate/surveys/health"
 
 
 def form_of(page):
-    """What a browser would send of the page's form of terms, if nobody touched it."""
+    """Return the data that a browser would send for the unedited form of terms."""
     form = re.search(rf'<form method="post" action="{ADDRESS}/terms".*?</form>', page, re.S)[0]
     filled = {}
     for tag in re.findall("<input[^>]*>", form):
@@ -162,7 +162,7 @@ def form_of(page):
     return filled
 
 
-def test_the_form_of_terms_changes_what_was_changed_in_it(signed_in, store, survey, sealing_key):
+def test_the_form_of_terms_changes_only_edited_fields(signed_in, store, survey, sealing_key):
     every = Terms(
         invitations=True,
         sealing_key=sealing_key,
@@ -185,7 +185,7 @@ def test_the_form_of_terms_changes_what_was_changed_in_it(signed_in, store, surv
     assert f"the terms are signed by {key.public}" in answer.text
     assert post(max_reports="9", unsigned="true").status_code == 303
     assert store.surveys.get("health").signature is None
-    # What was changed elsewhere meanwhile stays.
+    # Terms that were changed elsewhere meanwhile are kept.
     operations.set_terms(store, "health", {"sealing_key": None})
     assert post(invitations=None, closes_at="").status_code == 303
     assert store.surveys.get("health").terms == Terms(max_reports=9, shared_devices=True)
@@ -197,7 +197,7 @@ def test_the_form_of_terms_changes_what_was_changed_in_it(signed_in, store, surv
     assert store.surveys.get("health").signature == signed.signature
 
 
-def test_each_button_does_its_operation(signed_in, store):
+def test_each_button_runs_and_logs_its_operation(signed_in, store):
     actor = f"token {store.tokens.all()[-1].id}"
     for action in ("close", "reopen", "unlist", "list", "withdraw"):
         assert signed_in.post(f"{ADDRESS}/{action}").status_code == 303
@@ -228,7 +228,7 @@ def test_each_button_does_its_operation(signed_in, store):
     ],
     ids=str,
 )
-def test_no_form_of_another_site_does_anything(signed_in, store, posted, headers):
+def test_forms_of_other_sites_are_refused(signed_in, store, posted, headers):
     before = [store.surveys.states(), store.tokens.all(), store.audit.all()]
     assert len(posted) == 8
     for path in posted:
@@ -241,7 +241,7 @@ def test_no_form_of_another_site_does_anything(signed_in, store, posted, headers
 @pytest.mark.parametrize(
     "headers", [{"Sec-Fetch-Site": "same-origin"}, {"Origin": "http://localhost"}, {}], ids=str
 )
-def test_a_form_of_the_collector_itself_works(signed_in, store, headers):
+def test_forms_of_the_same_origin_are_accepted(signed_in, store, headers):
     assert signed_in.post("/operate/surveys/health/close", headers=headers).status_code == 303
     assert store.surveys.get("health").status == "closed"
 
@@ -250,7 +250,7 @@ def test_a_form_of_the_collector_itself_works(signed_in, store, headers):
     ("role", "homes"), [("operator", ["/operate/", "/results/"]), ("analyst", ["/results/"])]
 )
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_the_cookie_is_for_the_pages_of_its_role_and_out_of_reach_for_scripts_and_other_sites(
+def test_cookies_are_http_only_same_site_and_limited_to_pages_of_the_role(
     http, store, role, homes, scheme
 ):
     data = {"token": operations.create_token(store, role), "next": homes[0]}
@@ -263,7 +263,7 @@ def test_the_cookie_is_for_the_pages_of_its_role_and_out_of_reach_for_scripts_an
         assert ("Secure" in each) == (scheme == "https")
 
 
-def test_an_unlisted_survey_is_in_no_list_and_can_be_answered(http, operator, batch, store):
+def test_an_unlisted_survey_is_not_listed_but_accepts_reports(http, operator, batch, store):
     listing = {"listed": False}
     response = http.put("/v1/surveys/health/listing", json=listing, headers=operator)
     assert response.get_json()["listed"] is False
@@ -276,30 +276,30 @@ def test_an_unlisted_survey_is_in_no_list_and_can_be_answered(http, operator, ba
     assert [(each["id"], each["reports"]) for each in states] == [("health", 1)]
 
 
-def test_a_report_to_a_deleted_survey_is_told_that_there_is_none(http, operator, batch, store):
+def test_reports_to_a_deleted_survey_get_404(http, operator, batch, store):
     assert http.post("/v1/surveys/health/reports", json=batch([0, 0])).status_code == 202
     assert http.delete("/v1/surveys/health", headers=operator).get_json()["reports"] == 1
-    # Also where a worker has seen it a moment ago.
+    # Also where a worker has just read the survey.
     assert http.post("/v1/surveys/health/reports", json=batch([0, 0])).status_code == 404
     assert http.get("/s/health").status_code == 404
     assert store.surveys.states() == []
 
 
-def test_a_key_that_is_put_into_the_file_is_known_without_a_restart(
+def test_changes_of_the_key_file_apply_without_a_restart(
     http, operator, key_file, sealing_key, caplog
 ):
     new = create_sealing_key(key_file)
     found = http.get("/v1/sealing-keys", headers=operator).get_json()["keys"]
     assert found == [new, sealing_key]
     retire_sealing_key(key_file, new)
-    # A file that nobody can read any more takes no key away.
+    # An unreadable file removes no key.
     assert http.get("/v1/sealing-keys", headers=operator).get_json()["keys"] == [sealing_key]
     key_file.write_bytes(b"nonsense")
     assert http.get("/v1/sealing-keys", headers=operator).get_json()["keys"] == [sealing_key]
     assert "cannot be read any more" in caplog.text
 
 
-def test_invitations_are_in_no_log_and_no_address(signed_in, caplog):
+def test_invitations_appear_neither_in_logs_nor_in_headers(signed_in, caplog):
     caplog.set_level(logging.DEBUG)
     response = signed_in.post(
         "/operate/surveys/health/invitations", data={"count": "3", "as": "csv"}
@@ -316,8 +316,8 @@ def test_invitations_are_in_no_log_and_no_address(signed_in, caplog):
         assert row["invitation"] not in str(response.headers)
 
 
-def test_a_card_has_the_link_as_a_code_and_in_words():
-    """That a code reads as its link is the library's own business, and tested there."""
+def test_a_card_shows_the_link_as_a_code_and_as_text():
+    """The library of the codes tests that they can be read."""
     [one, other] = cards("https://example.org/s/health", ["0" * 32, "f" * 32])
     assert one[0] == "https://example.org/s/health#invitation=" + "0" * 32
     assert one[1] != other[1]
@@ -330,7 +330,7 @@ def test_a_card_has_the_link_as_a_code_and_in_words():
     assert links("x", []) == []
 
 
-def test_who_signs_out_is_signed_out_everywhere(http, store):
+def test_signing_out_applies_to_all_pages(http, store):
     http.post("/sign-in", data={"token": operations.create_token(store, "operator")})
     assert [http.get(path).status_code for path in ("/operate/", "/results/")] == [200, 200]
     assert http.post("/sign-out").status_code == 303
@@ -349,7 +349,7 @@ PAST = datetime(2020, 1, 1, tzinfo=UTC)
         (Terms(closes_at=PAST), True, "operator"),
     ],
 )
-def test_every_view_says_alike_whether_a_survey_takes_reports(
+def test_all_views_agree_whether_a_survey_is_open(
     signed_in, operator, store, batch, database, terms, close, why
 ):
     signed_in.post("/v1/surveys/health/reports", json=batch([0, 0]))
@@ -371,7 +371,7 @@ def test_every_view_says_alike_whether_a_survey_takes_reports(
         why == "deadline",
         why == "quota",
     )
-    # What is over but not closed can still be closed.
+    # A survey that ended by its terms can still be closed.
     assert ("Close the survey" in this) == (not close)
     assert word in signed_in.get("/").text.lower()
     assert f"{word.capitalize()} ·" in signed_in.get("/results/").text

@@ -1,4 +1,4 @@
-"""Pages without a browser: who may see them, what they hold, and what headers they have."""
+"""Access to pages, their content and their headers, without a browser."""
 
 import csv
 import io
@@ -43,7 +43,7 @@ def signed_in(http, analyst):
 
 
 class Page(HTMLParser):
-    """Tags with their attributes, and the text."""
+    """The tags of a page with their attributes, and its text."""
 
     def __init__(self, html):
         super().__init__()
@@ -60,7 +60,7 @@ class Page(HTMLParser):
         return [attributes for name, attributes in self.tags if name == tag]
 
 
-def test_results_need_a_token_and_ask_for_it(http, filled):
+def test_results_without_a_token_show_the_sign_in_form(http, filled):
     for path in RESULTS:
         answer = http.get(f"/results/health{path}")
         assert answer.status_code == 401
@@ -69,12 +69,12 @@ def test_results_need_a_token_and_ask_for_it(http, filled):
         assert asked["next"]["value"].startswith(f"/results/health{path}")
 
 
-def test_an_analyst_who_signed_in_sees_results(signed_in, filled):
+def test_results_are_shown_to_a_signed_in_analyst(signed_in, filled):
     for path in RESULTS:
         answer = signed_in.get(f"/results/health{path}")
         assert answer.status_code == 200
         assert answer.headers["Cache-Control"] == "no-store"
-        # Nothing that a strict policy forbids stands in a page, nor in the chart of it.
+        # Neither pages nor their charts hold inline styles, scripts or event handlers.
         for tag, attributes in Page(answer.text if answer.mimetype == "text/html" else "").tags:
             assert tag not in ("style", "script") or attributes.get("src", "").startswith("/")
             assert not {name for name in attributes if name == "style" or name.startswith("on")}
@@ -84,13 +84,13 @@ def test_an_analyst_who_signed_in_sees_results(signed_in, filled):
     "elsewhere",
     ["https://example.org/", "//example.org", "/results/..\\evil", "/s/health", "javascript:x", ""],
 )
-def test_signing_in_leads_to_no_other_place(http, analyst, elsewhere):
+def test_signing_in_redirects_to_results_only(http, analyst, elsewhere):
     token = analyst["Authorization"].removeprefix("Bearer ")
     answer = http.post("/sign-in", data={"token": token, "next": elsewhere})
     assert answer.headers["Location"] == "/results/"
 
 
-def test_the_surveys_are_listed_for_whom_their_results_are(http, store, survey, analyst):
+def test_the_list_holds_only_surveys_that_the_token_permits(http, store, survey, analyst):
     operations.publish_survey(store, Survey("second", "Second", survey.schema, survey.mechanism))
     assert any(tag["href"] == "/results/" for tag in Page(http.get("/").text).all("a"))
     assert http.get("/results/").status_code == 401
@@ -123,7 +123,7 @@ def test_itemsets_are_filtered_alike_in_page_and_files(signed_in, filled):
 
 
 def itemsets(answer):
-    """Each itemset of an answer in JSON, with its adjusted p-value."""
+    """Return each itemset of a JSON response with its adjusted p-value."""
     result = answer.get_json()
     [key] = result["keys"]
     return list(zip(key["values"], result["estimates"]["adjusted_p_value"], strict=True))
@@ -132,23 +132,21 @@ def itemsets(answer):
 @pytest.mark.parametrize(
     ("kind", "begin"), [("svg", b"<svg"), ("png", b"\x89PNG")], ids=["svg", "png"]
 )
-def test_a_chart_is_a_file_of_its_own(signed_in, filled, kind, begin):
+def test_a_chart_is_offered_as_a_file(signed_in, filled, kind, begin):
     page = Page(signed_in.get("/results/health/table?attributes=drinks").text)
     [link] = [tag["href"] for tag in page.all("a") if tag["href"].endswith(f"format={kind}")]
     answer = signed_in.get(link)
     assert answer.mimetype == {"svg": "image/svg+xml", "png": "image/png"}[kind]
     assert answer.headers["Content-Disposition"] == f"attachment; filename=health-table.{kind}"
     assert answer.data.startswith(begin)
-    # What has no chart has no such file, and no link to one.
+    # An analysis without a chart has neither such a file nor a link to it.
     refused = signed_in.get(f"/results/health/counts?format={kind}")
     assert refused.status_code == 422
     assert "format: expected one of: json, csv, parquet<" in refused.text
     assert "format=svg" not in signed_in.get("/results/health/counts").text
 
 
-def test_a_large_table_leads_to_all_of_its_rows_and_files_hold_them_anyway(
-    signed_in, filled, monkeypatch
-):
+def test_large_tables_link_to_all_rows_and_files_are_complete(signed_in, filled, monkeypatch):
     monkeypatch.setattr("halftruth_collector.web.pages.results.ROWS", 2)
     path = "/results/health/table?attributes=drinks"
     part = signed_in.get(path).text
@@ -176,7 +174,7 @@ def test_a_large_table_leads_to_all_of_its_rows_and_files_hold_them_anyway(
         ("colour=red", "colour: unknown parameter"),
     ],
 )
-def test_an_error_is_one_line_and_keeps_what_was_asked(signed_in, filled, asked, said):
+def test_errors_have_one_line_and_the_query_is_kept(signed_in, filled, asked, said):
     begin = "" if "attributes" in asked else "attributes=drinks,smoker&"
     answer = signed_in.get(f"/results/health/table?{begin}{asked}")
     assert answer.status_code == 422
@@ -193,7 +191,7 @@ def test_an_error_is_one_line_and_keeps_what_was_asked(signed_in, filled, asked,
         assert "nobody" in chosen
 
 
-def test_what_was_picked_goes_with_the_links_to_other_parts(signed_in, filled):
+def test_links_to_other_analyses_keep_the_selection(signed_in, filled):
     picked = "missing=exclude&confidence=0.9&where=smoker%3Dyes"
     pages = [
         Page(signed_in.get(f"/results/health/{name}?attributes=drinks&{picked}").text)
@@ -207,7 +205,7 @@ def test_what_was_picked_goes_with_the_links_to_other_parts(signed_in, filled):
     assert links["itemsets"]["where"] == ["smoker=yes"]
     assert links["itemsets"]["confidence"] == ["0.9"]
     assert links["overview"]["missing"] == ["exclude"]
-    # Two questions cannot be crossed in a group that gave one answer to one of them.
+    # Cross tables cannot be restricted to one answer to one of their questions.
     assert "where" not in links["crosstab"]
     assert "attributes" not in links["comparison"]
     for tag in pages[0].all("a"):
@@ -215,7 +213,7 @@ def test_what_was_picked_goes_with_the_links_to_other_parts(signed_in, filled):
             assert signed_in.get(tag["href"]).status_code == 200, tag["href"]
 
 
-def test_a_question_with_several_answers_is_one_question_on_its_pages(signed_in, store):
+def test_a_multiple_response_question_is_shown_as_one_question(signed_in, store):
     survey = every_kind.survey('kind = "gamma-diagonal"\ngamma = "19"')
     operations.publish_survey(store, survey)
     codes = [survey.schema.encode(person) for person in every_kind.people(2_000, 3)]
@@ -240,7 +238,7 @@ def test_a_question_with_several_answers_is_one_question_on_its_pages(signed_in,
             assert signed_in.get(link).status_code == 200, link
 
 
-def test_the_report_of_a_survey_is_a_page_of_what_the_list_leads_to(signed_in, filled):
+def test_the_list_links_to_the_report_of_each_survey(signed_in, filled):
     listed = signed_in.get("/results/")
     assert "400 reports, counted on " in listed.text
     assert "/results/health/report" in [tag["href"] for tag in Page(listed.text).all("a")]
@@ -253,7 +251,7 @@ def test_the_report_of_a_survey_is_a_page_of_what_the_list_leads_to(signed_in, f
     assert "colour: unknown" in refused.text
 
 
-def test_no_reports_is_a_page_that_says_so(signed_in, survey):
+def test_pages_state_that_there_are_no_reports_or_no_survey(signed_in, survey):
     answer = signed_in.get("/results/health")
     assert answer.status_code == 200
     assert "no report has been counted; results are served of" in answer.text
@@ -266,7 +264,7 @@ PAGES = ("/", "/s/health", "/s/nobody", "/results/", "/sign-in", "/results/healt
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_pages_load_nothing_from_elsewhere_and_run_nothing_that_stands_in_them(http, survey, path):
+def test_pages_load_nothing_from_other_origins_and_forbid_inline_scripts(http, survey, path):
     answer = http.get(path)
     policy = dict(
         part.strip().split(" ", 1) for part in answer.headers["Content-Security-Policy"].split(";")
@@ -285,12 +283,12 @@ def test_pages_load_nothing_from_elsewhere_and_run_nothing_that_stands_in_them(h
     assert (html.pop("lang"), html.pop("dir", "ltr"), html) == ("en", "ltr", {})
 
 
-def test_the_form_has_nothing_that_a_browser_could_post(http, survey):
+def test_the_form_page_holds_no_html_form_that_a_browser_could_post(http, survey):
     page = Page(http.get("/s/health").get_data(as_text=True))
     assert not page.all("form")
     assert not page.all("input")
     [form] = page.all("halftruth-form")
-    # The Back key leads a page back: nothing else routes on this page.
+    # `history` makes the Back key turn a page back; no other router runs on this page.
     assert form == {"survey": "health", "max-gamma": "19", "history": None}
     assert "scripts are blocked or could not be loaded" in page.text
 
@@ -310,7 +308,7 @@ DESIGNS = {
     ],
     ids=["sent as it is", "provable"],
 )
-def test_what_is_declared_not_sensitive_may_be_sent_or_proved(
+def test_the_form_names_attributes_that_are_not_protected(
     http, store, attributes, mechanism, unprotected
 ):
     operations.publish_survey(store, Survey("told", "Told", Schema(attributes), mechanism))
@@ -318,7 +316,7 @@ def test_what_is_declared_not_sensitive_may_be_sent_or_proved(
     assert form["unprotected"] == unprotected
 
 
-def test_a_closed_survey_is_not_asked(http, store, survey):
+def test_the_page_of_a_closed_survey_has_no_form(http, store, survey):
     operations.close_survey(store, "health")
     page = Page(http.get("/s/health").get_data(as_text=True))
     assert not page.all("halftruth-form")
@@ -326,7 +324,7 @@ def test_a_closed_survey_is_not_asked(http, store, survey):
     assert "closed" in page.text
 
 
-def test_what_a_survey_says_never_becomes_markup(http, store, analyst, survey):
+def test_texts_of_surveys_are_escaped(http, store, analyst, survey):
     evil = "<script>alert(1)</script><b onclick=x>\"'"
     schema = Schema([Attribute("a", ["no", evil]), Attribute("b", ["no", evil])])
     named = Survey("evil", evil, schema, GammaDiagonal(19), description=evil)
@@ -343,7 +341,7 @@ def test_what_a_survey_says_never_becomes_markup(http, store, analyst, survey):
         assert "<b onclick" not in html
 
 
-def test_modules_are_served_to_every_origin_and_nothing_beside_them(http):
+def test_modules_are_served_to_every_origin_and_other_files_are_not(http):
     with http.get("/js/form/index.js") as answer:
         assert answer.mimetype == "text/javascript"
         assert answer.headers["Access-Control-Allow-Origin"] == "*"
@@ -354,9 +352,7 @@ def test_modules_are_served_to_every_origin_and_nothing_beside_them(http):
     assert http.get("/assets/../respondents.py").status_code == 404
 
 
-def test_other_origins_may_fetch_a_survey_and_send_a_report_and_nothing_else(
-    http, filled, analyst, batch
-):
+def test_other_origins_may_only_fetch_surveys_and_send_reports(http, filled, analyst, batch):
     def allowed(answer):
         return answer.headers.get("Access-Control-Allow-Origin")
 
@@ -380,13 +376,13 @@ def test_other_origins_may_fetch_a_survey_and_send_a_report_and_nothing_else(
         assert allowed(answer) is None
 
 
-def test_the_forms_ask_with_the_amplification_of_the_configuration(http, make_app):
+def test_the_form_has_the_configured_amplification(http, make_app):
     app = make_app(max_gamma="5/2")
     [form] = Page(app.test_client().get("/s/health").get_data(as_text=True)).all("halftruth-form")
     assert form["max-gamma"] == "5/2"
 
 
-def test_arrivals_are_told_by_day_and_refusals_by_reason(signed_in, batch, survey, store):
+def test_reports_are_counted_by_day_and_refusals_by_reason(signed_in, batch, survey, store):
     ok = batch([0, 0], [1, 2])
     for body, status in (
         (ok, 202),
@@ -405,8 +401,8 @@ def test_arrivals_are_told_by_day_and_refusals_by_reason(signed_in, batch, surve
 
 
 @pytest.mark.parametrize("path", ["/nothing", "/s", "/js", "/assets/nothing.css"])
-def test_people_who_are_lost_get_a_page_and_programs_a_problem(http, path):
-    # What Chromium says.
+def test_unknown_addresses_get_a_page_for_browsers_and_a_problem_document_otherwise(http, path):
+    # The Accept header of Chromium.
     accepted = (
         "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,"
         "*/*;q=0.8,application/signed-exchange;v=b3;q=0.7"
@@ -428,16 +424,16 @@ LANGUAGES = json.loads(
 
 
 @pytest.mark.parametrize("case", LANGUAGES["chosen"], ids=str)
-def test_a_page_is_in_the_language_that_its_form_chooses(case):
+def test_a_page_has_the_language_that_its_form_chooses(case):
     assert chosen(case["offered"], case["named"], case["preferred"]) == case["language"]
 
 
 @pytest.mark.parametrize("way", ["ltr", "rtl"])
-def test_a_page_is_written_the_way_of_its_language(way):
+def test_a_page_has_the_text_direction_of_its_language(way):
     assert {direction_of(tag) for tag in LANGUAGES[way]} == {way}
 
 
-def test_the_menu_offers_what_can_be_answered_of_reports_about_two_questions(
+def test_the_menu_offers_only_analyses_that_pairs_of_questions_support(
     http, store, signed_in, monkeypatch
 ):
     of_three = replace(ANALYSES["crosstab"], min_order=3)

@@ -1,4 +1,4 @@
-"""How many reports one address may send: counted as reports, told apart by address, in a window."""
+"""The rate limit of reports by address, in a sliding window."""
 
 import json
 import sys
@@ -24,12 +24,12 @@ from ..store.conftest import statements
 
 URL = "/v1/surveys/health/reports"
 
-#: Any moment at which a window of a minute begins.
+#: A moment at which a window of a minute begins.
 MIDNIGHT = 1_800_000_000 // 60 * 60
 
 
 class Clock:
-    """The time of the limit, which stands still until it is told to go on."""
+    """A clock that only tests advance."""
 
     def __init__(self) -> None:
         self.now = float(MIDNIGHT)
@@ -47,7 +47,7 @@ def clock(monkeypatch):
 
 @pytest.fixture
 def limited(make_app, published):
-    """Make an application with a limit; the value is a test client."""
+    """Return a function that makes a test client of an application with a limit."""
     return lambda rate_limit="10 per minute", **settings: make_app(
         rate_limit=rate_limit, **settings
     ).test_client()
@@ -64,21 +64,21 @@ def refused(response, detail="reports: expected at most 10 per 1 minute from one
     assert document["field"] == "reports"
     assert document["detail"].startswith(detail)
     assert "192.0.2" not in response.text
-    # Scripts of other origins see how long to wait where they are told so.
+    # Scripts of other origins may read Retry-After.
     assert response.headers["Access-Control-Allow-Origin"] == "*"
     assert response.headers["Access-Control-Expose-Headers"] == "Retry-After"
     return int(response.headers["Retry-After"])
 
 
 def with_invitations(store, body):
-    """The body of a request whose reports have an invitation each."""
+    """Add an invitation to each report of a request's body."""
     made = operations.create_invitations(store, "health", len(body["reports"]))
     for report, invitation in zip(body["reports"], made, strict=True):
         report["invitation"] = invitation
     return body
 
 
-#: What is sent one after the other, as numbers of reports, and the statuses of the answers.
+#: Numbers of reports in successive requests, and the statuses of the responses.
 SENT = {
     "reports count, and not requests": ([9, 0, 2, 1, 1, 0], [202, 202, 429, 202, 429, 202]),
     "more than the limit are too large for good": ([11, 10], [413, 202]),
@@ -103,12 +103,10 @@ def test_reports_are_counted_up_to_the_limit(limited, clock, batch, counted, nam
 
 
 @pytest.mark.parametrize("invited", [False, True])
-def test_reports_that_were_counted_before_are_not_taken_for_ever(
-    limited, clock, batch, store, counted, invited
-):
+def test_duplicate_reports_use_up_the_limit(limited, clock, batch, store, counted, invited):
     http, body = limited(), batch(*[[0, 0]] * (10 if invited else 5))
     if invited:
-        # Their limit is for what is tried in vain.
+        # With invitations, only reports that are not counted use up the limit.
         operations.set_terms(store, "health", Terms(invitations=True))
         body = with_invitations(store, body)
     assert [send(http, body).status_code for _ in range(3)] == [202, 202, 429]
@@ -119,10 +117,10 @@ def test_reports_that_were_counted_before_are_not_taken_for_ever(
 @pytest.mark.parametrize(
     ("begin", "first", "pause"), [(0, 10, 0), (29.5, 3, 20), (59.999, 7, 61), (45, 10, 40)]
 )
-def test_who_waits_as_told_is_let_in_and_nobody_a_second_earlier(
+def test_retry_after_is_the_shortest_wait_until_reports_are_accepted(
     limited, clock, batch, begin, first, pause, size
 ):
-    """Whatever was sent before: `first` reports, and all that is still allowed `pause` later."""
+    """Send `first` reports, wait for `pause` seconds, and use up the limit."""
     http = limited()
     clock.now += begin
     assert send(http, batch(*[[0, 0]] * first)).status_code == 202
@@ -140,22 +138,20 @@ def test_who_waits_as_told_is_let_in_and_nobody_a_second_earlier(
     assert send(http, body).status_code == 202
 
 
-def test_never_more_than_the_limit_is_counted_in_a_window_of_its_own(
-    limited, clock, batch, counted
-):
-    """An address that never rests: as many reports as the rate allows, and no more."""
+def test_reports_sent_without_pause_are_accepted_at_the_limit(limited, clock, batch, counted):
+    """One address sends a report every second."""
     http = limited()
     for second in range(300):
         clock.now = MIDNIGHT + second
         send(http, batch([0, 0]))
-    # Five minutes of 10; a sliding count may be ahead by one window at the most.
+    # Five minutes of 10 reports; a sliding count is off by at most one window.
     assert 40 <= counted() <= 60
 
 
 def test_reports_refused_while_the_database_is_unavailable_are_not_charged(
     limited, clock, batch, counted, monkeypatch
 ):
-    """A device sends them again, as the answer says, and has its limit still."""
+    """The charge is returned only if the transaction is known to be undone."""
     http = limited()
     body, count = batch(*[[0, 0]] * 10), ReportStore.count
     for is_undone, status in ((True, 202), (False, 429)):
@@ -185,8 +181,8 @@ def test_addresses_are_forgotten_after_two_windows(clock):
     assert gone not in str(vars(window))
 
 
-def test_many_addresses_cost_no_more_than_one(clock):
-    """Neither a search for expired addresses nor a thread that does it."""
+def test_cost_does_not_depend_on_the_number_of_addresses(clock):
+    """No request or thread searches for expired addresses."""
     window = SlidingWindow(parse("10 per minute"))
     threads = threading.active_count()
     numbers, calls = set(), []
@@ -205,8 +201,8 @@ def test_many_addresses_cost_no_more_than_one(clock):
     assert threading.active_count() == threads
 
 
-def test_nobody_makes_up_any_number_of_invitations(limited, clock, batch, store, counted):
-    """Looking for them takes time; whoever has one of their own is let in from elsewhere."""
+def test_unknown_invitations_are_rate_limited(limited, clock, batch, store, counted):
+    """Looking up invitations takes time. Valid ones are accepted from another address."""
     http = limited()
     operations.set_terms(store, "health", Terms(invitations=True))
     made_up, own = batch(*[[0, 0]] * 25), with_invitations(store, batch([0, 0]))
@@ -223,10 +219,8 @@ def test_nobody_makes_up_any_number_of_invitations(limited, clock, batch, store,
     assert send(http, made_up).status_code == 403
 
 
-def test_a_limit_begins_and_ends_with_the_terms_whoever_changed_them(
-    limited, clock, batch, store, counted
-):
-    """Also in a process that read the survey before the terms were changed elsewhere."""
+def test_the_limit_follows_changes_of_the_terms_at_once(limited, clock, batch, store, counted):
+    """Also if another process changes the terms."""
     http = limited()
     assert send(http, batch(*[[0, 0]] * 10)).status_code == 202
     refused(send(http, batch([0, 0])))
@@ -240,7 +234,7 @@ def test_a_limit_begins_and_ends_with_the_terms_whoever_changed_them(
     assert counted() == 32
 
 
-def test_a_trusted_proxy_tells_the_address_and_nobody_before_it_does(limited, clock, batch):
+def test_forwarded_addresses_count_only_behind_trusted_proxies(limited, clock, batch):
     http = limited()
     for number in range(10):
         told = {"X-Forwarded-For": f"198.51.100.{number}", "Forwarded": f"for=198.51.100.{number}"}
@@ -249,14 +243,14 @@ def test_a_trusted_proxy_tells_the_address_and_nobody_before_it_does(limited, cl
     http = limited(proxies=1)
     told = {"X-Forwarded-For": "198.51.100.1"}
     assert send(http, batch(*[[0, 0]] * 10), **told).status_code == 202
-    # What the sender wrote itself stands before what the proxy appended.
+    # The proxy appends the address to the sender's own header.
     refused(send(http, batch([0, 0]), **{"X-Forwarded-For": "198.51.100.9, 198.51.100.1"}))
-    # Beside the proxy, the address is that of the connection.
+    # Without the header, the address is that of the connection.
     assert send(http, batch(*[[0, 0]] * 10)).status_code == 202
     refused(send(http, batch([0, 0])))
 
 
-#: A request of a program on the machine of a collector that listens on a loopback address.
+#: A request from the same machine to a collector on a loopback address.
 LOCAL = {"SERVER_NAME": "127.0.0.1", "REMOTE_ADDR": "127.0.0.1", "HTTP_HOST": "localhost:8000"}
 
 
@@ -268,7 +262,7 @@ LOCAL = {"SERVER_NAME": "127.0.0.1", "REMOTE_ADDR": "127.0.0.1", "HTTP_HOST": "l
         ({"Forwarded": "for=198.51.100.1"}, {}),
         ({"X-Real-IP": "127.0.0.1"}, {}),
         ({"Via": "1.1 proxy"}, {}),
-        # A browser on this machine, asked by a page of anybody.
+        # A browser on this machine, for a page of another site.
         ({"Origin": "https://elsewhere.example"}, {}),
         ({"Sec-Fetch-Site": "cross-site"}, {}),
         ({}, {"HTTP_HOST": "survey.example"}),
@@ -281,8 +275,8 @@ LOCAL = {"SERVER_NAME": "127.0.0.1", "REMOTE_ADDR": "127.0.0.1", "HTTP_HOST": "l
         ({}, {"REMOTE_ADDR": ""}),
     ],
 )
-def test_only_programs_of_the_same_machine_have_no_limit(limited, clock, batch, told, settings):
-    """Neither what came through a proxy or a browser, nor what is sent from elsewhere."""
+def test_only_programs_on_the_same_machine_are_exempt(limited, clock, batch, told, settings):
+    """Requests through a proxy or a browser and from other machines are limited."""
     http = limited()
     for changed in ({}, {"SERVER_NAME": "::1", "REMOTE_ADDR": "::1", "HTTP_HOST": "[::1]:8000"}):
         local = LOCAL | changed
@@ -296,8 +290,8 @@ def test_only_programs_of_the_same_machine_have_no_limit(limited, clock, batch, 
     assert sent.status_code == 429
 
 
-def test_with_trusted_proxies_even_this_machine_has_a_limit(limited, clock, batch):
-    """What comes without the proxy's headers may have come through a tunnel."""
+def test_local_requests_are_limited_with_trusted_proxies(limited, clock, batch):
+    """Requests without the proxy's headers may come through a tunnel."""
     http = limited(proxies=1)
     for told in ({}, {"X-Forwarded-For": "127.0.0.1"}, {"X-Forwarded-For": "198.51.100.1"}):
         many = batch(*[[0, 0]] * 11)
@@ -305,7 +299,7 @@ def test_with_trusted_proxies_even_this_machine_has_a_limit(limited, clock, batc
         assert sent.status_code == 413
 
 
-def test_whoever_may_operate_the_survey_has_no_limit(limited, clock, batch, store):
+def test_operators_are_exempt(limited, clock, batch, store):
     http = limited()
     roles = {"operator": 202, "analyst": 403, "monitor": 403}
     for number, (role, status) in enumerate(roles.items()):
@@ -315,13 +309,13 @@ def test_whoever_may_operate_the_survey_has_no_limit(limited, clock, batch, stor
             send(http, batch(*[[0, 0]] * 50), f"192.0.2.{number}", **bearer).status_code == status
         )
     assert send(http, batch([0, 0]), Authorization="Bearer nothing").status_code == 401
-    # What a proxy asks for itself is no token.
+    # Basic credentials, as for a proxy, are not a token.
     basic = {"Authorization": "Basic bWU6c2VjcmV0"}
     assert send(http, batch([0, 0]), "192.0.2.10", **basic).status_code == 202
     refused(send(http, batch(*[[0, 0]] * 10), "192.0.2.10", **basic))
 
 
-def test_a_collector_on_loopback_takes_all_that_its_own_machine_sends(
+def test_a_collector_on_loopback_does_not_limit_local_requests(
     database, store, survey, batch, tmp_path
 ):
     operations.publish_survey(store, survey)
@@ -332,8 +326,8 @@ def test_a_collector_on_loopback_takes_all_that_its_own_machine_sends(
         assert requests.post(url, json=many, headers=told, timeout=PATIENCE).status_code == 413
 
 
-def test_a_port_behind_an_address_makes_it_no_other_one(limited, clock, batch, counted):
-    """Every address has a limit of its own, and a network of version 6 has one."""
+def test_ports_do_not_distinguish_addresses(limited, clock, batch, counted):
+    """Each IPv4 address and each IPv6 network has one limit."""
     http = limited(proxies=1)
     alike = (
         ("192.0.2.1:1234", "192.0.2.1:4321", "192.0.2.1", "[::ffff:192.0.2.1]:7"),
@@ -350,15 +344,15 @@ def test_a_port_behind_an_address_makes_it_no_other_one(limited, clock, batch, c
     assert counted() == 10 * len(alike)
 
 
-def test_a_refusal_costs_less_than_a_report(limited, clock, batch, survey):
-    """It writes nothing, reads the survey at most, and what no survey decides reads nothing."""
+def test_refusals_run_fewer_statements_than_reports(limited, clock, batch, survey):
+    """Refusals write nothing and read at most the survey; malformed JSON reads nothing."""
     http = limited("30 per minute")
     assert send(http, {"digest": survey.digest}).status_code == 422
     engine = http.application.extensions["halftruth"].store.database.engine
     words: list[str] = []
 
     def asked(body):
-        """First words of what the collector's database is asked for a request, and its status."""
+        """Return the status of a request and the first words of its SQL statements."""
         words.clear()
         with statements(engine, lambda text: words.append(text.split()[0])):
             status = http.post(URL, data=body if isinstance(body, bytes) else json.dumps(body))
@@ -381,7 +375,7 @@ def test_a_refusal_costs_less_than_a_report(limited, clock, batch, survey):
 
 
 @pytest.mark.parametrize("body", [b"{", b"[]", b'{"digest": 1}', b'{"digest": "", "reports": []}'])
-def test_whoever_sends_no_reports_at_all_is_stopped_before_these_are_read(
+def test_requests_without_reports_are_refused_before_the_body_is_parsed(
     limited, clock, batch, monkeypatch, body
 ):
     http = limited()
@@ -394,7 +388,7 @@ def test_whoever_sends_no_reports_at_all_is_stopped_before_these_are_read(
     monkeypatch.undo()
 
 
-def test_the_limit_is_looked_at_before_the_database_is_also_for_surveys_that_there_are_not(
+def test_the_limit_is_checked_before_the_database_even_for_unknown_surveys(
     limited, clock, batch, survey
 ):
     http = limited("5 per minute")
@@ -412,15 +406,15 @@ def test_the_limit_is_looked_at_before_the_database_is_also_for_surveys_that_the
                 asked.clear()
                 response = http.post(path.format(n), json=body, environ_overrides=address)
                 codes.append((response.status_code, bool(asked)))
-        # A report without a body that was read counts as one for each 500 bytes.
+        # A body that was not parsed counts as one report for each 500 bytes.
         assert codes[0] == (404, True)
         assert codes[-1] == (429, False)
         assert dict(codes) == {404: True, 429: False}
-        # Ids of surveys that there are not are kept nowhere.
+        # Ids of unknown surveys are not kept.
         assert store.reports._refused.keys() <= {("health", "too-many-reports")}
 
 
-def test_a_body_that_cannot_be_read_counts_by_its_size(limited, clock, batch):
+def test_malformed_bodies_are_charged_by_size(limited, clock, batch):
     http = limited("1000 per hour")
     assert http.post(URL, data=b" " * 600_000).status_code == 400
     response = http.post(URL, json=batch([0, 0]))
@@ -428,10 +422,10 @@ def test_a_body_that_cannot_be_read_counts_by_its_size(limited, clock, batch):
 
 
 @pytest.mark.parametrize("sealed", [False, True])
-def test_reports_that_were_tried_in_vain_count_one_by_one(
+def test_each_report_of_a_refused_batch_is_charged(
     limited, clock, batch, store, survey, monkeypatch, tmp_path, sealed
 ):
-    """With invitations, too: a batch of which only the last report is bad is opened once."""
+    """A batch with invitations whose last report is invalid is opened only once."""
     file = tmp_path / "keys"
     key = create_sealing_key(file)
     http = limited("100 per hour", sealing_keys=file)
@@ -455,7 +449,7 @@ def test_reports_that_were_tried_in_vain_count_one_by_one(
     assert send(http, body, "192.0.2.2").status_code == 422
 
 
-def test_a_request_takes_a_thousand_sealed_reports_at_most(limited, batch, store, tmp_path):
+def test_a_request_holds_at_most_a_thousand_sealed_reports(limited, batch, store, tmp_path):
     file = tmp_path / "keys"
     key = create_sealing_key(file)
     http = limited(None, sealing_keys=file)
@@ -473,7 +467,9 @@ def test_a_request_takes_a_thousand_sealed_reports_at_most(limited, batch, store
 
 @pytest.mark.parametrize("element", ["{}", "[]", "300", '{"id": 1}'])
 @pytest.mark.parametrize("member", ["reports", "values"])
-def test_a_body_of_nothings_is_refused_before_it_is_read(limited, survey, element, member):
+def test_bodies_of_many_tiny_elements_are_refused_with_little_memory(
+    limited, survey, element, member
+):
     http = limited(None)
     many = ",".join([element] * (1_500_000 // (len(element) + 1)))
     inside = f'{{"id": "{UUID(int=0)}", "values": [{many}]}}' if member == "values" else many

@@ -1,4 +1,4 @@
-"""Publishing and fetching surveys over HTTP; what may be replaced is in `test_operations.py`."""
+"""Publishing and fetching surveys over HTTP; `test_operations.py` tests their replacement."""
 
 import json
 
@@ -13,7 +13,7 @@ DOCUMENT = {
 }
 
 
-def test_a_survey_is_published_with_its_digest(http, survey):
+def test_a_survey_is_served_with_its_digest(http, survey):
     answer = http.get("/v1/surveys/health")
     assert survey.canonical_json in answer.data
     document = answer.get_json()
@@ -33,7 +33,7 @@ def test_a_survey_is_published_with_its_digest(http, survey):
         ({"more": 1}, "unknown field `more`"),
     ],
 )
-def test_a_survey_that_cannot_be_used_is_refused_with_one_line(http, operator, change, said):
+def test_invalid_surveys_are_refused_with_a_one_line_error(http, operator, change, said):
     response = http.post("/v1/surveys", json={**DOCUMENT, **change}, headers=operator)
     assert response.status_code == 422
     detail = response.get_json()["detail"]
@@ -42,7 +42,7 @@ def test_a_survey_that_cannot_be_used_is_refused_with_one_line(http, operator, c
     assert http.get("/v1/surveys/new").status_code == 404
 
 
-def test_a_misspelt_parameter_is_not_ignored(http):
+def test_unknown_parameters_are_refused(http):
     response = http.get("/v1/surveys?limit=3")
     assert response.status_code == 422
     assert response.get_json()["detail"] == "limit: unknown parameter; expected none"

@@ -1,4 +1,4 @@
-"""Tables of pages, with what scripts sort them by."""
+"""Tables of pages."""
 
 from flask import Flask
 from halftruth_collector.analyses import ANALYSES
@@ -11,7 +11,7 @@ def shown(rows, asked=""):
         return rows_of(Grid(["answer"], rows))
 
 
-def test_no_row_is_formatted_that_is_not_shown():
+def test_only_shown_rows_are_formatted():
     formatted = []
 
     def row(i):
@@ -23,6 +23,6 @@ def test_no_row_is_formatted_that_is_not_shown():
     assert len(shown(Lines(row, ROWS + 2), "rows=all")) == ROWS + 2
 
 
-def test_no_analysis_is_asked_by_the_same_names():
+def test_parameters_of_pages_and_analyses_have_different_names():
     for analysis in ANALYSES.values():
         assert not {ALL_ROWS, "format"}.intersection(analysis.fields)

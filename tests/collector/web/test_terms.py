@@ -1,6 +1,6 @@
 """The Python client and a collector: a signed, sealed and invited survey whose key changes.
 
-Each part by itself is in `tests/client/` and `tests/collector/intake/`.
+The parts are tested in `tests/client/` and `tests/collector/intake/`.
 """
 
 import pytest
@@ -16,7 +16,7 @@ def app(store, sealing_app):
     return sealing_app
 
 
-def test_a_client_answers_a_signed_sealed_and_invited_survey_whose_key_changes(
+def test_a_client_follows_the_keys_of_a_signed_sealed_and_invited_survey(
     live, store, survey, record, sealing_key, key_file, counted
 ):
     alice, bob = OperatorKey.create(), OperatorKey.create()
@@ -37,7 +37,7 @@ def test_a_client_answers_a_signed_sealed_and_invited_survey_whose_key_changes(
         client.submit(fetched, record, invitation=first)
     assert (spent.value.status, spent.value.field) == (403, "invitation")
     assert first not in str(spent.value)
-    # What the client knows is the old key, and then a key that is not there any more.
+    # The client has the old key, which is first replaced and then retired.
     seal_to(create_sealing_key(key_file))
     assert client.submit(fetched, record, invitation=second).status == "accepted"
     retire_sealing_key(key_file, sealing_key)
