@@ -1,4 +1,4 @@
-"""Surveys with a deadline or a quota: no report more is counted, and known ones are duplicates."""
+"""Deadlines and quotas: new reports are refused, and known reports are duplicates."""
 
 import hashlib
 import threading
@@ -30,9 +30,7 @@ def state(http):
     return published["status"], published["closed_because"]
 
 
-def test_after_its_deadline_a_survey_takes_no_new_report_and_knows_the_old_ones(
-    http, store, batch, counted
-):
+def test_after_the_deadline_only_duplicates_are_accepted(http, store, batch, counted):
     operations.set_terms(store, "health", Terms(closes_at=FUTURE))
     assert state(http) == ("open", None)
     first = batch([0, 0], [1, 2])
@@ -47,15 +45,13 @@ def test_after_its_deadline_a_survey_takes_no_new_report_and_knows_the_old_ones(
     assert today.refused == {"deadline-passed": 1}
 
 
-def test_a_quota_is_reached_exactly_and_a_request_is_counted_whole_or_not_at_all(
-    http, store, batch, counted
-):
+def test_a_quota_is_reached_exactly_by_whole_requests(http, store, batch, counted):
     operations.set_terms(store, "health", Terms(max_reports=3))
     first = batch([0, 0], [1, 2])
     assert http.post(f"{URL}/reports", json=first).status_code == 202
     refused(http.post(f"{URL}/reports", json=batch([0, 1], [0, 1])), "max_reports", "takes 1 more")
     assert state(http) == ("open", None)
-    # What is known takes no room, also beside what is new.
+    # Duplicates do not count towards the quota, even next to new reports.
     mixed = batch([0, 2])
     mixed["reports"] += first["reports"]
     assert http.post(f"{URL}/reports", json=mixed).get_json() == {"accepted": 1, "duplicates": 2}
@@ -63,14 +59,12 @@ def test_a_quota_is_reached_exactly_and_a_request_is_counted_whole_or_not_at_all
     refused(http.post(f"{URL}/reports", json=batch([0, 0])), "max_reports", "all the reports")
     assert http.post(f"{URL}/reports", json=mixed).get_json() == {"accepted": 0, "duplicates": 3}
     assert counted() == 3
-    # Who closed it says so, whatever else holds.
+    # Closing by an operator takes precedence over the quota.
     operations.close_survey(store, "health")
     assert state(http) == ("closed", "operator")
 
 
-def test_a_quota_below_what_was_counted_takes_none_and_a_larger_one_takes_more(
-    http, store, batch, counted
-):
+def test_a_quota_can_be_set_below_the_count_and_raised(http, store, batch, counted):
     assert http.post(f"{URL}/reports", json=batch([0, 0], [1, 2])).status_code == 202
     operations.set_terms(store, "health", Terms(max_reports=1))
     refused(http.post(f"{URL}/reports", json=batch([0, 0])), "max_reports", "all the reports")
@@ -80,9 +74,7 @@ def test_a_quota_below_what_was_counted_takes_none_and_a_larger_one_takes_more(
 
 
 @on_both
-def test_many_at_once_through_several_stores_fill_a_quota_to_the_last_place(
-    database, store, survey, counted
-):
+def test_concurrent_stores_fill_a_quota_exactly(database, store, survey, counted):
     operations.publish_survey(store, survey, Terms(max_reports=25))
     others = [Store(database) for _ in range(3)]
     outcomes, start = [], threading.Barrier(12)
@@ -112,9 +104,7 @@ def hash_of(invitation):
     return hashlib.sha256(bytes.fromhex(invitation)).hexdigest()
 
 
-def test_an_invitation_is_asked_about_without_spending_or_writing_anything(
-    http, store, batch, counted
-):
+def test_checking_an_invitation_neither_spends_it_nor_writes(http, store, batch, counted):
     operations.set_terms(store, "health", Terms(invitations=True))
     spent, unspent, withdrawn = operations.create_invitations(store, "health", 3)
     operations.revoke_invitations(store, "health", [bytes.fromhex(withdrawn)])
@@ -132,7 +122,7 @@ def test_an_invitation_is_asked_about_without_spending_or_writing_anything(
         found = [good(each) for each in (spent, unspent, withdrawn, "0" * 32)]
         assert found == [False, True, False, False]
     assert before == (store.reports.daily_outcomes("health"), store.invitations.count("health"))
-    # Its hash lets no report in.
+    # The hash of an invitation is not an invitation.
     body = batch([0, 0])
     body["reports"][0]["invitation"] = hash_of(unspent)[:32]
     assert http.post(f"{URL}/reports", json=body).status_code == 403

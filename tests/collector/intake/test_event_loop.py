@@ -1,4 +1,4 @@
-"""Requests with few reports in the event loop of a worker, which nothing may block."""
+"""Requests with few reports run in the event loop of a worker and must not block it."""
 
 import io
 import json
@@ -74,10 +74,10 @@ class Runs:
 
 @pytest.fixture
 def app(database, store, survey):
-    """A collector with a limit by address that has read its only survey."""
+    """A collector with a rate limit that has read its only survey."""
     operations.publish_survey(store, survey)
     made = create_app(Config(database=database, rate_limit="1000 per hour", min_reports=1))
-    # Parsed, too, which is only done in a thread.
+    # Parse it as well, which is only done in a thread.
     made.extensions["halftruth"].store.surveys.get(survey.id).survey()
     yield made
     made.extensions["halftruth"].store.close()
@@ -111,17 +111,17 @@ def test_a_refusal_reads_the_survey_again_in_a_thread(
 
 
 def test_a_survey_that_is_not_parsed_yet_is_parsed_in_a_thread(runs, batch):
-    """A large one takes a third of a second."""
+    """Parsing a large survey takes a third of a second."""
     surveys._read.cache_clear()
     assert runs.post(batch([0, 0]))[0] == 202
     assert runs.post(batch([0, 0]))[0] == 202
     assert runs.may_block == [False, True, False]
 
 
-def test_a_request_that_is_run_again_took_as_long_as_both_runs(
+def test_the_duration_of_a_request_that_is_run_again_includes_both_runs(
     runs, batch, app, store, monkeypatch
 ):
-    """The first refusal of a minute is run again, after it has waited for its commit."""
+    """The first refusal of a minute waits for its commit and is run again."""
     service = app.extensions["halftruth"]
     seconds: list[float] = []
     monkeypatch.setattr(service.metrics, "request", lambda *said: seconds.append(said[-1]))
@@ -181,11 +181,11 @@ def nothing():
 
 @pytest.fixture
 def calls() -> list[int]:
-    """The number of the turn of the loop at which a function was called."""
+    """The turns of the loop at which a function was called."""
     return []
 
 
-def test_a_function_is_called_once_when_no_greenlet_can_go_on(calls):
+def test_a_function_is_called_once_when_the_loop_is_idle(calls):
     turns = 0
 
     def work():
@@ -206,9 +206,9 @@ def test_a_function_is_called_once_when_no_greenlet_can_go_on(calls):
     assert calls == [150, 150]
 
 
-def test_a_function_is_called_soon_though_the_loop_is_never_idle(calls):
+def test_a_function_is_called_even_if_the_loop_is_never_idle(calls):
     def work():
-        # Never waits for anything, as if further requests had always arrived.
+        # Keep the loop busy, as further requests would.
         until = time.monotonic() + PATIENCE
         while not calls and time.monotonic() < until:
             gevent.sleep(0)
@@ -222,7 +222,7 @@ def test_a_function_is_called_soon_though_the_loop_is_never_idle(calls):
 
 
 def test_requests_of_a_busy_loop_share_one_transaction():
-    """All that can be read before the loop is idle."""
+    """The transaction holds all requests that are read before the loop is idle."""
     groups: list[list[int]] = []
     commits = GroupCommit(
         lambda items: groups.append(list(items)) or items,
@@ -257,7 +257,7 @@ def test_the_result_of_another_thread_ends_the_wait():
     assert wait_in_loop(nothing, future, 10) == "done"
 
 
-def test_a_wait_in_the_loop_ends_in_time():
+def test_a_wait_in_the_loop_times_out():
     with pytest.raises(TimeoutError):
         wait_in_loop(nothing, Future(), 0.01)
 

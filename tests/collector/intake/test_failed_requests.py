@@ -1,4 +1,4 @@
-"""What a failed request says about its reports is true, and nothing fails once they are counted."""
+"""Responses to failed requests state correctly whether reports may have been counted."""
 
 import threading
 import time
@@ -31,14 +31,14 @@ def fail(*_):
 
 
 def sent_again(http, body):
-    """Which of the reports were counted before."""
+    """Return how many reports of the body were counted before."""
     response = http.post(URL, json=body)
     assert response.status_code == 202
     return response.get_json()["duplicates"]
 
 
 @pytest.mark.parametrize("name", ["committed", "waiting", "refused", "request"])
-def test_metrics_that_fail_fail_no_request(
+def test_failing_metrics_do_not_fail_requests(
     collector, http, batch, counted, monkeypatch, caplog, name
 ):
     monkeypatch.setattr(collector.metrics, name, fail)
@@ -48,7 +48,7 @@ def test_metrics_that_fail_fail_no_request(
     response = http.post(URL, json=batch([0, 0], [1, 2]))
     assert (response.status_code, response.get_json()) == (202, {"accepted": 2, "duplicates": 0})
     assert counted() == 2
-    # A refusal stays what it is.
+    # A refusal keeps its status.
     assert http.post(URL, json=batch([0, 9])).status_code == 422
     assert "4711" not in caplog.text
     if name != "waiting":
@@ -56,7 +56,7 @@ def test_metrics_that_fail_fail_no_request(
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_what_fails_for_no_reason_that_is_known_says_that_they_may_be_counted(
+def test_unexpected_errors_state_that_reports_may_be_counted(
     collector, http, batch, monkeypatch, when
 ):
     count, body = collector.store.reports.count, batch([0, 0])
@@ -77,12 +77,12 @@ def test_what_fails_for_no_reason_that_is_known_says_that_they_may_be_counted(
 
 
 @pytest.mark.parametrize("when", ["before", "at the commit", "after the commit"])
-def test_a_database_that_fails_leaves_only_its_commit_in_doubt(
+def test_database_errors_are_uncertain_only_from_the_commit_on(
     collector, http, batch, monkeypatch, when
 ):
     dialect = collector.store.database.engine.dialect
     commit, body = dialect.do_commit, batch([0, 0])
-    # So that the next transaction is the one that counts.
+    # Read the survey now, so that the next transaction counts the report.
     assert http.get("/v1/surveys/health").status_code == 200
 
     def gone(*_):
@@ -109,12 +109,12 @@ def test_a_database_that_fails_leaves_only_its_commit_in_doubt(
 @pytest.mark.parametrize(
     ("state", "said"),
     [
-        # As if the thread that commits did not come back to the queue.
+        # As if the committing thread did not return to the queue.
         ({"_thread": threading.main_thread(), "_timeout": 0}, "(too many wait for it)"),
         ({"_queue": deque([object()]), "_max_queued": 0}, "keep up with what is sent"),
     ],
 )
-def test_reports_that_did_not_get_their_turn_are_not_counted(
+def test_reports_that_leave_the_queue_are_not_counted(
     collector, http, batch, counted, monkeypatch, state, said
 ):
     for name, value in state.items():
@@ -124,13 +124,13 @@ def test_reports_that_did_not_get_their_turn_are_not_counted(
     assert counted() == 0
 
 
-def test_other_requests_say_nothing_of_reports(collector, http, monkeypatch):
+def test_errors_of_other_requests_do_not_mention_reports(collector, http, monkeypatch):
     monkeypatch.setattr(collector.store.surveys, "get", fail)
     response = http.get("/v1/surveys/health")
     assert (response.status_code, response.get_json()["detail"]) == (500, "the server failed")
 
 
-def test_refusals_are_written_once_a_minute_and_kept_while_the_database_is_away(
+def test_refusals_are_written_once_a_minute_and_kept_while_the_database_is_unavailable(
     collector, http, batch, rows, monkeypatch
 ):
     reports, written = collector.store.reports, "SELECT sum(count) FROM daily_outcomes"

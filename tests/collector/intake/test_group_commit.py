@@ -1,4 +1,4 @@
-"""Group commit by itself: who shares a transaction with whom, and what becomes of each."""
+"""Group commit without a database: the items of each transaction and their outcomes."""
 
 import threading
 import time
@@ -23,7 +23,7 @@ def group_commit(commit, *, max_size=10, max_queued=1000, timeout=PATIENCE, on_q
 
 
 class Recorder:
-    """Stands for the database: writes groups down, and commits each when it is let."""
+    """Fake database that records groups, and can hold each before it is committed."""
 
     def __init__(self) -> None:
         self.groups: list[list[object]] = []
@@ -31,7 +31,7 @@ class Recorder:
         self.let: dict[int, threading.Event] = {}
 
     def hold(self, number: int) -> None:
-        """Do not commit the group of this number before it is let."""
+        """Hold the group of this number until its event in `let` is set."""
         self.let[number] = threading.Event()
 
     def __call__(self, items: Sequence[object]) -> Sequence[object]:
@@ -47,7 +47,7 @@ class Recorder:
 
 
 class Crowd:
-    """Threads whose items come one after the other, while the first group is held."""
+    """Threads that send items one after the other, while the first group is held."""
 
     def __init__(self, recorder: Recorder, *, max_size: int = 1000, **limits: float) -> None:
         self.recorder = recorder
@@ -63,7 +63,7 @@ class Crowd:
         self.arrived.release()
 
     def send(self, item: object, size: int = 1) -> Future[object]:
-        """Return once the item waits for a group or, if it leads, is in one."""
+        """Send an item, and return once it is in the queue or in a group."""
         while self.arrived.acquire(blocking=False):
             pass
         sent = self.threads.submit(self.commits, item, size)
@@ -71,7 +71,7 @@ class Crowd:
         return sent
 
     def lead(self, item: object = "first") -> Future[object]:
-        """Send an item whose group is held at the database."""
+        """Send an item whose group is held by the database."""
         self.recorder.hold(0)
         sent = self.send(item)
         assert self.recorder.started[0].wait(PATIENCE)
@@ -113,7 +113,7 @@ def test_the_thread_ends_when_idle_and_the_next_item_starts_another(monkeypatch)
     assert threads[1] is not threads[0]
 
 
-def test_a_request_may_wait_in_another_way_than_by_blocking(recorder):
+def test_a_request_may_pass_its_own_wait_function(recorder):
     waited: list[float] = []
 
     def wait(start, future, seconds):
@@ -141,12 +141,12 @@ def test_nothing_is_committed_before_a_request_starts_it(recorder):
     starts[0]()
     assert outcomes(*sent) == ["committed a", "committed b", "committed c"]
     assert sorted(recorder.groups[0]) == ["a", "b", "c"]
-    # The other two start nothing, since nothing waits.
+    # The other two start nothing, since the queue is empty.
     starts[1]()
     assert crowd.commits("d") == "committed d"
 
 
-def test_what_arrives_during_a_transaction_is_committed_once_it_is_started(recorder):
+def test_items_that_arrive_during_a_transaction_are_committed_once_started(recorder):
     crowd = Crowd(recorder)
     starts: list[Callable[[], object]] = []
 
@@ -170,7 +170,7 @@ def test_a_request_that_starts_after_the_thread_has_ended_starts_another(recorde
     assert commits("a") == "committed a"
 
     def wait(start, future, seconds):
-        # Meanwhile the thread ends, although an item is in the queue.
+        # The thread ends meanwhile, although the queue holds an item.
         time.sleep(0.1)
         start()
         return future.result(seconds)
@@ -178,17 +178,17 @@ def test_a_request_that_starts_after_the_thread_has_ended_starts_another(recorde
     assert commits("b", wait=wait) == "committed b"
 
 
-def test_nobody_returns_before_its_own_commit_is_over(recorder):
+def test_requests_return_only_after_their_own_commit(recorder):
     crowd = Crowd(recorder)
     recorder.hold(1)
     first = crowd.lead()
     later = [crowd.send(item) for item in "ab"]
     recorder.let[0].set()
     assert first.result(PATIENCE) == "committed first"
-    # The group of a and b is at the database now.
+    # The database has the group of a and b now.
     assert recorder.started[1].wait(PATIENCE)
     last = crowd.send("c")
-    # One group at a time: c has to wait for the end of that one.
+    # One group at a time: c waits for the end of this one.
     assert not recorder.started[2].wait(0.2)
     assert not any(future.done() for future in (*later, last))
     assert recorder.groups == [["first"], ["a", "b"]]
@@ -197,7 +197,7 @@ def test_nobody_returns_before_its_own_commit_is_over(recorder):
     assert recorder.groups[2:] == [["c"]]
 
 
-def test_how_many_wait_is_told(recorder):
+def test_changes_of_the_queue_length_are_reported(recorder):
     crowd = Crowd(recorder)
     first = crowd.lead()
     later = [crowd.send(item) for item in "abc"]
@@ -218,7 +218,7 @@ def test_how_many_wait_is_told(recorder):
         (3, [0, 0, 3, 0, 1], [[0, 1, 2, 3], [4]]),
     ],
 )
-def test_a_group_holds_at_most_so_much_unless_a_single_item_is_larger(
+def test_groups_respect_the_maximum_size_except_for_larger_single_items(
     recorder, max_size, sizes, groups
 ):
     crowd = Crowd(recorder, max_size=max_size)
@@ -255,8 +255,8 @@ def away_for_bad(items):
         (away_for_bad, StoreUnavailable, [["a", "bad", "b"], ["a"], ["bad"], ["b"]]),
     ],
 )
-def test_what_fails_in_a_group_is_its_own_items_alone(recorder, commit, fails, tries):
-    """Where the group as a whole cannot be committed, its items are tried one by one."""
+def test_a_failing_item_does_not_fail_the_others_of_its_group(recorder, commit, fails, tries):
+    """If a group cannot be committed, its items are tried one by one."""
     crowd = Crowd(recorder)
 
     def record(items):
@@ -273,7 +273,7 @@ def test_what_fails_in_a_group_is_its_own_items_alone(recorder, commit, fails, t
     assert recorder.groups[1:] == tries
 
 
-def test_a_database_that_is_away_is_away_for_all_and_not_asked_again(recorder):
+def test_an_unavailable_database_fails_the_whole_group_without_retries(recorder):
     def commit(items):
         recorder(items)
         if len(recorder.groups) == 2:
@@ -290,13 +290,13 @@ def test_a_database_that_is_away_is_away_for_all_and_not_asked_again(recorder):
     assert [(type(error), str(error), error.field) for error in errors] == [
         (StoreUnavailable, "gone", "database")
     ] * 3
-    # Each thread raises its own.
+    # Each thread raises its own instance.
     assert len({id(error) for error in errors}) == 3
     assert recorder.groups[1:] == [["a", "b", "c"]]
     assert crowd.commits("later") == "committed later"
 
 
-def test_an_interrupted_request_leaves_the_queue_and_its_error_is_its_own(recorder):
+def test_an_interrupted_request_leaves_the_queue_and_others_are_committed(recorder):
     crowd = Crowd(recorder)
     first = crowd.lead()
 
@@ -311,7 +311,7 @@ def test_an_interrupted_request_leaves_the_queue_and_its_error_is_its_own(record
     assert recorder.groups == [["first"], ["b"]]
 
 
-def test_an_error_of_time_in_a_commit_is_not_taken_for_a_request_that_gave_up():
+def test_a_timeout_error_of_a_commit_is_raised_unchanged():
     def commit(_: Sequence[object]) -> Sequence[object]:
         raise TimeoutError("of the driver")
 
@@ -320,7 +320,7 @@ def test_an_error_of_time_in_a_commit_is_not_taken_for_a_request_that_gave_up():
 
 
 @pytest.mark.parametrize("item", ["a", "bad"])
-def test_whoever_is_committed_while_it_gives_up_gets_its_outcome(item):
+def test_a_request_committed_while_it_times_out_gets_its_outcome(item):
     def wait(start, future, _):
         start()
         future.exception(PATIENCE)
@@ -334,8 +334,8 @@ def test_whoever_is_committed_while_it_gives_up_gets_its_outcome(item):
         assert commits(item, wait=wait) == "committed a"
 
 
-def test_of_thousands_of_items_from_many_threads_each_gets_its_own_outcome():
-    """Of a database that takes one group at a time and refuses every seventh item."""
+def test_each_of_thousands_of_concurrent_items_gets_its_own_outcome():
+    """The database takes one group at a time and refuses every seventh item."""
     groups: list[list[int]] = []
     database = threading.Lock()
 
@@ -361,12 +361,12 @@ def test_of_thousands_of_items_from_many_threads_each_gets_its_own_outcome():
     with ThreadPoolExecutor(32) as threads:
         found = list(threads.map(send, items))
     assert found == [-item if item % 7 else (item,) for item in items]
-    # Each at least once, and more often only where a group was tried again.
+    # Each item is committed at least once, and groups respect the maximum size.
     assert {item for group in groups for item in group} == set(items)
     assert all(len(group) == 1 or sum(item % 4 for item in group) <= 10 for group in groups)
 
 
-def test_whoever_waits_too_long_is_told_so_and_is_not_committed(recorder):
+def test_items_that_wait_too_long_time_out_and_are_not_committed(recorder):
     crowd = Crowd(recorder)
     first = crowd.lead()
     crowd.commits._timeout = 0.05
@@ -381,10 +381,10 @@ def test_whoever_waits_too_long_is_told_so_and_is_not_committed(recorder):
     assert recorder.groups == [["first"], ["c"]]
 
 
-def test_more_than_may_wait_is_refused_at_once(recorder):
+def test_items_beyond_the_maximum_queue_are_refused_at_once(recorder):
     crowd = Crowd(recorder, max_queued=5)
     first = crowd.lead()
-    # A single one may be as large as it likes.
+    # A single item may be larger than the queue.
     large = crowd.send("a", 7)
     with pytest.raises(StoreUnavailable, match="does not keep up"):
         crowd.commits("b", 1)
@@ -393,7 +393,7 @@ def test_more_than_may_wait_is_refused_at_once(recorder):
     assert crowd.commits("b", 1) == "committed b"
 
 
-def test_who_leaves_the_queue_makes_room_for_others(recorder):
+def test_items_that_leave_the_queue_make_room_for_others(recorder):
     crowd = Crowd(recorder, max_queued=10)
     first = crowd.lead()
     crowd.commits._timeout = 0.05

@@ -1,4 +1,4 @@
-"""Reports that need an invitation each: single-use, for one survey, and never quoted."""
+"""Reports with invitations: single-use, for one survey, and not quoted in logs or responses."""
 
 import pytest
 from halftruth_collector import operations
@@ -13,7 +13,7 @@ UNKNOWN = (
 
 @pytest.fixture
 def invited(http, store):
-    """A client of a collector whose small survey asks for invitations."""
+    """A client of a collector whose survey requires invitations."""
     operations.set_terms(store, "health", Terms(invitations=True))
     return http
 
@@ -30,7 +30,7 @@ def unused(store):
 
 @pytest.fixture
 def invite(batch):
-    """The body of a request with a report for each invitation; None for a report without one."""
+    """Return a function that makes a request's body; None makes a report without an invitation."""
 
     def make(*given):
         body = batch(*[[n % 2, n % 3] for n in range(len(given))])
@@ -73,7 +73,9 @@ def test_a_missing_invitation_is_refused(invited, invite, invitations, counted, 
         *("0" * 31 + "\0", "0x" + "0" * 30, "\uff10" * 32, "ab" * 100_000),
     ],
 )
-def test_what_is_no_invitation_is_refused(invited, invite, invitations, counted, unused, malformed):
+def test_a_malformed_invitation_is_refused(
+    invited, invite, invitations, counted, unused, malformed
+):
     [good] = invitations(1)
     response = invited.post(URL, json=invite(good, malformed))
     refused(response, 1, "report {}: invitation: expected 32 hexadecimal digits", 422)
@@ -92,8 +94,9 @@ def test_an_unknown_or_spent_invitation_is_refused(invited, invite, invitations,
     assert (counted(), unused()) == (1, 1)
 
 
-def test_a_refused_request_spends_nothing(invited, invite, invitations, store, counted, unused):
-    """Whatever it is refused for."""
+def test_a_refused_request_spends_no_invitation(
+    invited, invite, invitations, store, counted, unused
+):
     given = invitations(2)
     bad = {
         "a value": (lambda body: body["reports"][1].update(values=[2, 0]), 422),
@@ -113,7 +116,7 @@ def test_a_refused_request_spends_nothing(invited, invite, invitations, store, c
     assert (counted(), unused()) == (0, 2)
 
 
-def test_an_invitation_to_a_survey_that_asks_for_none_is_refused(
+def test_an_invitation_to_a_survey_without_invitations_is_refused(
     http, invite, invitations, counted, unused
 ):
     [given] = invitations(1)
@@ -124,9 +127,7 @@ def test_an_invitation_to_a_survey_that_asks_for_none_is_refused(
     assert (counted(), unused()) == (0, 1)
 
 
-def test_refusals_are_written_down_without_the_invitation(
-    invited, invite, invitations, store, caplog
-):
+def test_refusals_are_recorded_without_the_invitation(invited, invite, invitations, store, caplog):
     caplog.set_level("DEBUG")
     [given] = invitations(1)
     invited.post(URL, json=invite(given))

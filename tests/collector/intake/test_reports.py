@@ -1,4 +1,4 @@
-"""Posting reports: counted exactly once, all or nothing, with one clear line otherwise."""
+"""Posting reports: requests are counted as a whole or refused with a one-line error."""
 
 import json
 from uuid import uuid4
@@ -53,7 +53,9 @@ def test_reports_are_counted(http, batch, store):
         ("{}", "values", "expected a list of integers"),
     ],
 )
-def test_a_value_outside_the_schema_is_named(http, batch, counted, value, field, said):
+def test_an_invalid_value_is_refused_with_its_report_and_field(
+    http, batch, counted, value, field, said
+):
     good = json.dumps(batch([0, 0], [0, 1], [1, 1]))
     body = good.replace("[0, 1]", value)
     document = problem(http.post(URL, data=body), 422)
@@ -93,7 +95,7 @@ def test_malformed_json_is_refused(http, body, status, said, counted):
         ("x", "expected an object"),
     ],
 )
-def test_a_report_of_another_shape_is_named(http, batch, counted, report, said):
+def test_a_malformed_report_is_refused_with_its_position(http, batch, counted, report, said):
     body = batch([0, 0])
     body["reports"].append(report)
     document = problem(http.post(URL, json=body), 422)
@@ -117,16 +119,14 @@ def test_an_oversized_body_is_refused(database, store, survey, batch, counted):
     assert counted() == 50
 
 
-def test_a_survey_that_was_replaced_since_its_reports_were_checked_counts_none(
-    http, store, survey, counted
-):
+def test_reports_checked_before_their_survey_was_replaced_are_refused(http, store, survey, counted):
     reports = [Report(id=uuid4(), values=[0, 0])]
     with pytest.raises(StaleDigest):
         store.reports.count(check("health", "0" * 64, survey.report_space, reports))
     assert counted() == 0
 
 
-def test_reports_to_no_open_survey_of_this_digest_are_refused(http, batch, counted, store):
+def test_reports_to_unknown_replaced_or_closed_surveys_are_refused(http, batch, counted, store):
     response = http.post("/v1/surveys/nothing/reports", json=batch([0, 0]))
     assert problem(response, 404)["detail"] == "there is no survey 'nothing'"
     stale = problem(http.post(URL, json=batch([0, 0], digest="0" * 64)), 409)
@@ -137,7 +137,7 @@ def test_reports_to_no_open_survey_of_this_digest_are_refused(http, batch, count
     assert counted() == 0
 
 
-def test_an_unforeseen_failure_tells_nothing(app, http, batch, monkeypatch, caplog, counted):
+def test_unexpected_errors_reveal_nothing(app, http, batch, monkeypatch, caplog, counted):
     def fail(*_: object) -> None:
         raise RuntimeError("secret value 4711")
 
@@ -154,8 +154,7 @@ def test_an_unforeseen_failure_tells_nothing(app, http, batch, monkeypatch, capl
 
 
 @pytest.mark.parametrize("sizes", [(2, 256), (2, 257), (3, 65_536), (200,) * 12])
-def test_wide_and_long_reports_are_counted_as_they_came(store, sizes):
-    """Also beyond 2⁶³ cells."""
+def test_reports_with_many_cells_are_counted_exactly(store, sizes):
     schema = Schema(
         tuple(Attribute(f"a{j}", tuple(map(str, range(size)))) for j, size in enumerate(sizes))
     )

@@ -1,6 +1,6 @@
-"""Sealed reports over HTTP: opened only under the survey, digest and id that they were sealed for.
+"""Sealed reports over HTTP: opened only with the survey, digest and id that they were sealed for.
 
-Positive cases are sealed by an HPKE made of X25519, HMAC and AES-GCM alone.
+Valid reports are sealed by an independent HPKE implementation from X25519, HMAC and AES-GCM.
 """
 
 import base64
@@ -24,7 +24,7 @@ CANNOT_BE_OPENED = (
 
 
 def sealed(public, survey, values, *, id=None, invitation="", digest=None):
-    """A report as it is sent; every column of the small survey takes one byte."""
+    """Return a sealed report; each column of the small survey takes one byte."""
     id = id or uuid4()
     digest = digest or survey.digest
     info = b"halftruth sealed report 1\n" + bytes.fromhex(digest) + id.bytes
@@ -43,7 +43,7 @@ def public(sealing_key):
 
 @pytest.fixture
 def applications(database):
-    """Make a collector on the database of the test; the value is a test client."""
+    """Return a function that makes a test client of a collector on the test's database."""
     made = []
 
     def make(keys, rate_limit=None):
@@ -57,7 +57,7 @@ def applications(database):
 
 @pytest.fixture
 def http(applications, key_file, public, store, survey):
-    """A collector with the small survey published, sealed to `public`."""
+    """A client of a collector whose survey is sealed to `public`."""
     operations.publish_survey(store, survey, terms=Terms(sealing_key=public))
     return applications(key_file)
 
@@ -94,8 +94,8 @@ def away(response):
     )
 
 
-def test_a_sealed_report_is_counted_as_it_was(send, public, survey, store):
-    """Once, be it sent or even sealed again."""
+def test_a_sealed_report_is_counted_once_with_its_values(send, public, survey, store):
+    """It is counted once, even if it is sent or sealed again."""
     id = uuid4()
     report = sealed(public, survey, [1, 2], id=id)
     assert accepted(send(report, sealed(public, survey, [0, 1]))) == (2, 0)
@@ -104,7 +104,7 @@ def test_a_sealed_report_is_counted_as_it_was(send, public, survey, store):
     assert counts.marginal((0, 1)).tolist() == [[0, 1, 0], [0, 0, 1]]
 
 
-def test_a_sealed_report_counts_under_no_other_id(send, public, survey, counted):
+def test_a_sealed_report_with_another_id_is_refused(send, public, survey, counted):
     id = uuid4()
     report = sealed(public, survey, [1, 2], id=id)
     for other in (uuid4(), UUID(int=0), UUID(int=id.int ^ 1), UUID(int=id.int ^ 1 << 127)):
@@ -113,10 +113,10 @@ def test_a_sealed_report_counts_under_no_other_id(send, public, survey, counted)
     assert accepted(send(report)) == (1, 0)
 
 
-def test_who_guesses_what_a_sealed_report_said_learns_nothing_from_its_id(
+def test_guesses_of_a_sealed_report_with_its_id_reveal_nothing(
     send, public, survey, store, counted
 ):
-    """Every guess gets the same answer, while the survey is open and after its end."""
+    """Every guess gets the same response, before and after the survey is closed."""
     id = uuid4()
     answer = send(sealed(public, survey, [1, 2], id=id))
     assert accepted(answer) == (1, 0)
@@ -132,8 +132,8 @@ def test_who_guesses_what_a_sealed_report_said_learns_nothing_from_its_id(
     assert counts.marginal((0, 1)).tolist() == [[0, 0, 0], [0, 0, 1]]
 
 
-def test_a_sealed_report_counts_for_no_other_survey(send, public, survey, store, counted):
-    """Of the same key, and of the same questions and mechanism."""
+def test_a_sealed_report_to_another_survey_is_refused(send, public, survey, store, counted):
+    """The other survey has the same key, questions and mechanism."""
     twin = Survey("twin", survey.title, survey.schema, survey.mechanism)
     operations.publish_survey(store, twin, terms=Terms(sealing_key=public))
     report = sealed(public, survey, [1, 2])
@@ -143,10 +143,10 @@ def test_a_sealed_report_counts_for_no_other_survey(send, public, survey, store,
     assert (counted(), counted("twin")) == (0, 0)
 
 
-def test_what_was_not_sealed_like_this_is_refused(send, public, survey, counted, tmp_path):
-    """Cut, altered, with more or fewer values inside, or sealed to a stranger's key.
+def test_altered_or_wrongly_sealed_reports_are_refused(send, public, survey, counted, tmp_path):
+    """Truncated, altered, with a wrong number of values, or sealed to an unknown key.
 
-    That each byte matters is held where reports are opened, by the protocol's tests.
+    The protocol's tests alter every byte.
     """
     report = sealed(public, survey, [1, 2])
     content = base64.b64decode(report["sealed"])
@@ -166,7 +166,7 @@ def test_what_was_not_sealed_like_this_is_refused(send, public, survey, counted,
 
 
 @pytest.mark.parametrize("written", ["!", "AAA", "-_-_", 7, None, [1]])
-def test_what_is_not_base64_is_named(send, public, survey, counted, written):
+def test_invalid_base64_is_refused_with_its_report(send, public, survey, counted, written):
     good = sealed(public, survey, [1, 2])
     response = send(good, {"id": str(uuid4()), "sealed": written})
     detail = "report 1: sealed: expected the encrypted report in base64"
@@ -177,7 +177,7 @@ def test_what_is_not_base64_is_named(send, public, survey, counted, written):
 @pytest.mark.parametrize(
     ("values", "field", "most"), [([2, 0], "smoker", 1), ([0, 3], "drinks", 2), ([255, 9], "", 0)]
 )
-def test_a_value_out_of_range_inside_is_refused(send, public, survey, counted, values, field, most):
+def test_a_sealed_value_out_of_range_is_refused(send, public, survey, counted, values, field, most):
     good = sealed(public, survey, [1, 2])
     response = send(good, sealed(public, survey, values))
     field, most = field or "smoker", most or 1
@@ -196,10 +196,10 @@ def test_one_bad_report_refuses_its_whole_batch(send, public, survey, counted):
     assert accepted(send(*reports)) == (19, 0)
 
 
-def test_a_sealed_report_to_a_plain_survey_is_one_clear_line(
+def test_a_sealed_report_to_a_plain_survey_is_refused_with_a_one_line_error(
     http, send, batch, public, survey, store, counted
 ):
-    """And the other way round, and one that is both to either."""
+    """Also plain reports to a sealed survey, and reports that are both."""
     detail = "expected 'sealed', and no 'values': this survey takes sealed reports only"
     refused(http.post(URL, json=batch([0, 0])), detail=f"report 0: {detail}")
     mixed = batch([0, 0])
@@ -222,7 +222,7 @@ def test_reports_to_an_older_key_count_until_it_is_retired(
     both = applications(key_file)
     assert accepted(send(sealed(public, survey, [1, 2]), by=both)) == (1, 0)
     assert accepted(send(sealed(new, survey, [1, 2]), by=both)) == (1, 0)
-    # So does a process that was started before the new key was made.
+    # Also in a process that was started before the new key was created.
     assert accepted(send(sealed(new, survey, [1, 2]), by=http)) == (1, 0)
     retire_sealing_key(key_file, public)
     newest = applications(key_file)
@@ -231,12 +231,12 @@ def test_reports_to_an_older_key_count_until_it_is_retired(
     assert counted() == 4
 
 
-def test_a_sealed_invitation_lets_one_report_in(send, public, survey, store, counted):
+def test_a_sealed_invitation_admits_one_report(send, public, survey, store, counted):
     operations.set_terms(store, "health", Terms(sealing_key=public, invitations=True))
     first, second = operations.create_invitations(store, "health", 2)
     id = uuid4()
     assert accepted(send(sealed(public, survey, [1, 2], id=id, invitation=first))) == (1, 0)
-    # The same report again, whatever its invitation.
+    # A duplicate is accepted with any invitation.
     assert accepted(send(sealed(public, survey, [1, 2], id=id, invitation=first))) == (0, 1)
     assert accepted(send(sealed(public, survey, [1, 2], id=id, invitation="ab" * 16))) == (0, 1)
     said = "invitation: it is not known here, or was used before; expected one of your own"
@@ -264,14 +264,14 @@ def test_an_invitation_beside_a_sealed_report_is_refused(send, public, survey, s
     assert counted() == 0
 
 
-def test_a_collector_without_keys_is_away_for_sealed_reports(
+def test_a_collector_without_keys_is_unavailable_for_sealed_reports(
     applications, public, send, http, survey, store, counted
 ):
     without = applications(None)
     away(send(sealed(public, survey, [1, 2]), by=without))
     assert counted() == 0
     assert accepted(send(sealed(public, survey, [1, 2]))) == (1, 0)
-    # Once the survey is not sealed any more, keys are not needed.
+    # A survey that is no longer sealed needs no keys.
     operations.set_terms(store, "health", Terms())
     response = send(sealed(public, survey, [1, 2]), by=without)
     detail = "report 0: expected 'values': this survey takes no sealed reports"
@@ -279,14 +279,14 @@ def test_a_collector_without_keys_is_away_for_sealed_reports(
     assert accepted(send({"id": str(uuid4()), "values": [0, 0]}, by=without)) == (1, 0)
 
 
-def test_terms_that_changed_elsewhere_hold_for_the_next_request(
+def test_terms_changed_by_another_process_apply_to_the_next_request(
     applications, key_file, public, send, http, survey, store, counted, operator
 ):
-    """Two processes: one changes the terms, the other one has read the survey before."""
+    """One process changes the terms of a survey that another has read before."""
     changing, other = http, applications(key_file)
 
     def send_after(reports, **terms):
-        """Send to the other process what fits the terms before, and then what fits the new ones."""
+        """Change the terms, and send a report that fits the old ones and one that fits the new."""
         body = {"terms": {"sealing_key": None, "invitations": False, **terms}}
         answer = changing.patch("/v1/surveys/health/terms", json=body, headers=operator)
         assert answer.status_code == 200, answer.text
@@ -311,7 +311,7 @@ def test_terms_that_changed_elsewhere_hold_for_the_next_request(
     assert counted() == 7
 
 
-def test_neither_log_nor_answer_holds_what_was_sealed(send, public, survey, caplog, store):
+def test_neither_logs_nor_responses_hold_sealed_content(send, public, survey, caplog, store):
     caplog.set_level("DEBUG")
     operations.set_terms(store, "health", Terms(sealing_key=public, invitations=True))
     report = sealed(public, survey, [1, 2], invitation="c0ffee" + "00" * 13)
