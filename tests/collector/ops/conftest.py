@@ -1,4 +1,4 @@
-"""Collectors as they are run: those that tests share, and one of a test's own."""
+"""Collectors that run as servers: shared by tests, or for one test."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -17,19 +17,19 @@ from serving import Running, run_collector
 
 @pytest.fixture
 def running(database: str, tmp_path: Path) -> Callable[..., AbstractContextManager[Running]]:
-    """Run a collector on the database of the test."""
+    """Return a context manager that runs a collector on the test's database."""
     return partial(run_collector, database, tmp_path)
 
 
 @pytest.fixture(scope="package")
 def file(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Path:
-    """The database of the collectors that tests share."""
+    """The database of the shared collectors."""
     return Path(copyfile(sqlite_template, tmp_path_factory.mktemp("served") / "served.db"))
 
 
 @pytest.fixture(scope="package")
 def served(file: Path, survey: Survey) -> Iterator[Store]:
-    """Their counts."""
+    """The store of the shared collectors."""
     with Store(f"sqlite:///{file}") as store:
         operations.publish_survey(store, survey)
         yield store
@@ -62,7 +62,7 @@ def newly_counted(served: Store) -> Callable[[], int]:
 
 @pytest.fixture
 def body(survey) -> Callable[[], bytes]:
-    """The bytes of a request with one report, another one each time."""
+    """Return a function that makes the body of a request with a new report."""
 
     def make() -> bytes:
         report = {"id": str(uuid4()), "values": [0, 1]}

@@ -1,4 +1,4 @@
-"""A server with real connections: slow, greedy and malformed ones, in pieces, and waiting."""
+"""A server with real connections: slow, blocked, malformed, fragmented and pipelined requests."""
 
 import contextlib
 import json
@@ -25,20 +25,20 @@ DRIPPING = 40
 
 @pytest.fixture
 def url(collector: Running) -> str:
-    """Where the collector is that these tests share: starting one costs more than they."""
+    """Address of the shared collector; starting one takes longer than these tests."""
     return collector.url
 
 
 @pytest.fixture
 def writer(url: str, file: Path) -> Iterator[sqlite3.Connection]:
-    """Somebody else who may write to the database; while he does, nobody can commit."""
+    """Another writer, whose transactions prevent commits of the collector."""
     connection = sqlite3.connect(file, isolation_level=None)
     yield connection
     connection.close()
 
 
 def test_one_connection_carries_many_requests(url, body, newly_counted):
-    """One after the other, ahead of the answers, in pieces, in chunks, and with leave."""
+    """Sequential, pipelined, fragmented, chunked, and after `100 Continue`."""
     with connect(url) as connection:
         connection.sendall(post(body()))
         assert answers(connection, 1) == [202]
@@ -73,8 +73,8 @@ def test_a_body_with_malformed_chunks_is_refused(url, newly_counted):
     assert newly_counted() == 0
 
 
-def test_a_body_that_is_too_large_is_refused_before_all_of_it_is_there(url, body, newly_counted):
-    """And what is left of it is no second request."""
+def test_oversized_bodies_are_refused_before_they_are_complete(url, body, newly_counted):
+    """The rest of the body is not parsed as a second request."""
     declared = post(b"").replace(b"Length: 0", b"Length: 9000000")
     chunked = in_chunks(*[b"x" * 1_000_000] * 9).removesuffix(b"0\r\n\r\n")
     for sent in (declared, declared + post(body()), chunked):
@@ -85,7 +85,7 @@ def test_a_body_that_is_too_large_is_refused_before_all_of_it_is_there(url, body
     assert newly_counted() == 0
 
 
-def test_other_spellings_of_a_report_are_counted_or_told_apart(url, body, newly_counted):
+def test_other_spellings_of_a_request_are_counted_or_refused(url, body, newly_counted):
     for number, (sent, status) in enumerate(
         [
             (post(body(), "Content-Length: 1"), 400),
@@ -105,8 +105,10 @@ def test_other_spellings_of_a_report_are_counted_or_told_apart(url, body, newly_
         assert newly_counted() == max(0, number - 4)
 
 
-def test_reports_that_wait_for_their_commit_hold_up_nobody(url, writer, body, newly_counted):
-    """Whether they come at once, head and body apart, or behind another request."""
+def test_reports_that_wait_for_their_commit_do_not_delay_other_requests(
+    url, writer, body, newly_counted
+):
+    """They are sent at once, with head and body apart, or behind another request."""
     with contextlib.ExitStack() as stack:
         connections = [stack.enter_context(connect(url)) for _ in range(30)]
         writer.execute("BEGIN IMMEDIATE")
@@ -116,7 +118,7 @@ def test_reports_that_wait_for_their_commit_hold_up_nobody(url, writer, body, ne
             if number % 3 == 0:
                 connection.sendall(head + data)
             elif number % 3 == 1:
-                # As the standard library's client does it, and with it many others.
+                # Like the client of the standard library and many others.
                 connection.sendall(head)
                 time.sleep(0.02)
                 connection.sendall(data)
@@ -131,7 +133,9 @@ def test_reports_that_wait_for_their_commit_hold_up_nobody(url, writer, body, ne
     assert newly_counted() == 30
 
 
-def test_what_comes_behind_a_waiting_report_is_answered_after_it(url, writer, body, newly_counted):
+def test_requests_pipelined_behind_a_waiting_report_are_answered_in_order(
+    url, writer, body, newly_counted
+):
     with connect(url) as connection:
         writer.execute("BEGIN IMMEDIATE")
         connection.sendall(post(body()))
@@ -146,12 +150,14 @@ def test_what_comes_behind_a_waiting_report_is_answered_after_it(url, writer, bo
     assert newly_counted() == 3
 
 
-def test_who_leaves_before_the_commit_is_counted_and_harms_nobody(url, writer, body, newly_counted):
+def test_reports_of_clients_that_disconnect_before_the_commit_are_counted(
+    url, writer, body, newly_counted
+):
     writer.execute("BEGIN IMMEDIATE")
     for leave in (socket.socket.close, lambda left: left.shutdown(socket.SHUT_RDWR), reset):
         with connect(url) as connection:
             connection.sendall(post(body()))
-            # What nobody has read is lost where a connection ends without a farewell.
+            # A reset would discard data that the server has not read.
             wait_until(lambda: taken(connection))
             leave(connection)
     assert is_well(url)
@@ -162,19 +168,19 @@ def test_who_leaves_before_the_commit_is_counted_and_harms_nobody(url, writer, b
 
 
 def reset(connection: socket.socket) -> None:
-    """End a connection without a farewell."""
+    """Make closing the connection send a reset."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
-def test_without_proxies_a_loopback_peer_is_not_believed_either(url):
-    # gunicorn by itself would believe this of every process on the same machine.
+def test_forwarded_headers_of_a_loopback_peer_are_ignored_without_proxies(url):
+    # gunicorn's default trusts this header from any process on the same machine.
     response = requests.get(
         f"{url}/results/", headers={"X-Forwarded-Proto": "https"}, timeout=PATIENCE
     )
     assert "https://" not in response.url
 
 
-#: What is no request, and its status.
+#: Malformed requests and their statuses.
 MALFORMED = [
     (b"GET / HTTP/1.1\r\nX-Large: " + b"x" * 40_000 + b"\r\n\r\n", 431),
     (b"GET / HTTP/1.1\r\nX-Large: " + b"x" * 9_000 + b"\r\n\r\n", 431),
@@ -189,7 +195,7 @@ MALFORMED = [
 ]
 
 
-def test_what_is_no_request_is_refused_and_not_quoted(collector):
+def test_malformed_requests_are_refused_and_not_quoted_in_logs(collector):
     before = collector.said()
     for sent, status in MALFORMED:
         with connect(collector.url) as connection:
@@ -206,7 +212,7 @@ def test_what_is_no_request_is_refused_and_not_quoted(collector):
     assert all(line.endswith("warning a malformed request was refused") for line in refusals)
 
 
-def test_clients_that_drip_hold_up_nobody(impatient, body, newly_counted):
+def test_slow_clients_time_out_and_do_not_delay_others(impatient, body, newly_counted):
     head = get("/v1/surveys/health")[:-2] + b"X-More: " + b"x" * 10_000
     slow = post(body())
     silent = post(body())[:-20]
@@ -214,7 +220,7 @@ def test_clients_that_drip_hold_up_nobody(impatient, body, newly_counted):
     with contextlib.ExitStack() as opened:
         connections = [opened.enter_context(connect(impatient.url)) for _ in range(DRIPPING)]
         wires = [[head, slow, silent][index % 3] for index in range(DRIPPING)]
-        # Each has sent its whole head but the first kind, and then bytes one by one.
+        # All but the first kind send the whole head, and then single bytes.
         started = [60, slow.index(b"\r\n\r\n") + 4, len(silent)]
         for index, (connection, data) in enumerate(zip(connections, wires, strict=True)):
             connection.sendall(data[: started[index % 3]])
@@ -239,13 +245,13 @@ def test_clients_that_drip_hold_up_nobody(impatient, body, newly_counted):
             dripping.join()
         assert is_well(impatient.url)
     for index, answer in enumerate(ended):
-        # Who has not sent a head has not asked for anything.
+        # A connection without a complete head gets no response.
         assert answer.startswith(b"HTTP/1.1 408 " if index % 3 else b"")
         assert bool(answer) == bool(index % 3)
     assert newly_counted() == 1
 
 
-def test_clients_that_take_no_answers_hold_up_nobody(impatient):
+def test_clients_that_do_not_read_responses_are_disconnected(impatient):
     with contextlib.ExitStack() as opened:
         [worker] = impatient.workers()
         before = sockets(worker)
@@ -253,18 +259,18 @@ def test_clients_that_take_no_answers_hold_up_nobody(impatient):
         for connection in greedy:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
             connection.setblocking(False)
-        # Each sends until nobody takes any more of it.
+        # Each sends until the server stops reading.
         for _ in range(30):
             for connection in greedy:
                 with contextlib.suppress(BlockingIOError, ConnectionError):
                     connection.send(get("/openapi.json") * 1_000)
             assert is_well(impatient.url)
-        # Their connections end by themselves, though they never close them.
+        # The server ends the connections, which the clients never close.
         wait_until(lambda: sockets(worker) <= before)
 
 
 def sockets(pid: int) -> int:
-    """Number that a process has open."""
+    """Return the number of open sockets of a process."""
     kinds = []
     for file in Path(f"/proc/{pid}/fd").iterdir():
         with contextlib.suppress(FileNotFoundError):
@@ -272,15 +278,15 @@ def sockets(pid: int) -> int:
     return kinds.count("socket")
 
 
-def test_bodies_that_never_end_leave_room_for_single_reports(url, body, newly_counted):
-    """Unfinished bodies may take 128 MB in all; what is one piece is always taken."""
+def test_unfinished_bodies_leave_room_for_single_reports(url, body, newly_counted):
+    """Unfinished bodies may take 128 MB in total; small ones are always accepted."""
     large = post(b"").replace(b"Length: 0", b"Length: 8000000") + b"x" * 7_900_000
     with ThreadPoolExecutor(20) as senders, contextlib.ExitStack() as opened:
         connections = [opened.enter_context(connect(url)) for _ in range(20)]
         list(senders.map(send_all, connections, [large] * 20))
         honest = requests.post(url + REPORTS, data=body(), timeout=PATIENCE)
         assert honest.status_code == 202
-        # 16 bodies of 7.9 MB have room; what the kernel still holds of the others is read in time.
+        # There is room for 16 bodies of 7.9 MB; the server reads the others from the kernel later.
         wait_until(lambda: len(select.select(connections, [], [], 0)[0]) >= 4)
         refused = select.select(connections, [], [], 0)[0]
         assert {answers(each, 1)[0] for each in refused} == {503}
@@ -293,8 +299,8 @@ def send_all(connection: socket.socket, data: bytes) -> None:
         connection.sendall(data)
 
 
-def test_a_computation_that_takes_long_stops_nobody(url, served, body, newly_counted):
-    """Planning for six questions takes a while; reports and others go on beside it."""
+def test_long_computations_do_not_block_other_requests(url, served, body, newly_counted):
+    """Planning for six questions takes a while; other requests are answered meanwhile."""
     token = operations.create_token(served, "analyst")
     categories = tuple(str(code) for code in range(4))
     attributes = tuple(Attribute(f"q{number}", categories) for number in range(6))
@@ -322,5 +328,5 @@ def test_a_computation_that_takes_long_stops_nobody(url, served, body, newly_cou
             during += 1
         shortest = min(one.result() for one in computing)
     assert newly_counted() == during
-    # Had a report waited for a computation, there would have been one of them for each.
+    # If reports waited for computations, there would be at most one for each.
     assert during > 8 or shortest < 0.5

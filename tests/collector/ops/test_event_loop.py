@@ -1,4 +1,4 @@
-"""The event loop by itself: clients that leave, and requests for which no thread is free."""
+"""The event loop without a server: clients that disconnect, and threads that are busy."""
 
 import threading
 
@@ -9,7 +9,7 @@ from wire import PATIENCE
 
 
 @pytest.mark.parametrize(("does", "gone"), [("close", True), ("send", False), ("wait", False)])
-def test_a_client_that_leaves_is_noticed_and_one_that_waits_or_sends_more_is_not(does, gone):
+def test_only_clients_that_disconnect_trigger_the_callback(does, gone):
     client, server = socket.socketpair()
     called = []
     with client, server:
@@ -23,7 +23,7 @@ def test_a_client_that_leaves_is_noticed_and_one_that_waits_or_sends_more_is_not
         assert called == [True] * gone
 
 
-def test_what_finds_no_thread_in_time_is_not_called():
+def test_a_call_without_a_free_thread_times_out():
     threads, called = Threads(1), []
     started, end = threading.Event(), threading.Event()
 

@@ -1,4 +1,4 @@
-"""One hostile request costs in proportion to its length, and single reports go on beside it."""
+"""Hostile requests cost time in proportion to their length, and do not delay single reports."""
 
 import time
 from itertools import pairwise
@@ -8,27 +8,26 @@ import requests
 from hostile import ATTACKS, SIZES, ask, cost, half_sent, reports, reports_beside
 from wire import PATIENCE, REPORTS, answers, connect, get, rest
 
-#: How many times as much as its length a cost may grow, and what is too little to compare, in
-#: seconds.
+#: Factor by which the cost may exceed proportionality, and a cost that is negligible, in seconds.
 SLACK, FLOOR = 3.0, 0.004
 
-#: The most that a megabyte may cost, in seconds: the first version took more than a hundred.
+#: Maximum cost of a megabyte, in seconds: the first version took more than a hundred.
 MOST = 6.0
 
-#: How often costs are measured that do not look like that.
+#: Maximum number of measurements of costs that are not proportional.
 TRIES = 5
 
-#: Connections that send no more.
+#: Number of connections that stop sending.
 HALF = 150
 
 
-def test_a_request_costs_in_proportion_to_its_length(impatient, survey):
+def test_the_cost_of_a_request_is_proportional_to_its_length(impatient, survey):
     attacks = {**ATTACKS, "reports": reports(survey.digest)}
     workers = impatient.workers()
     for name, make in attacks.items():
         ask(impatient.url, make(SIZES[0]))
         spent = [inf] * len(SIZES)
-        # What else this machine does can only make a request dearer.
+        # Other load on the machine can only increase the cost.
         for _ in range(TRIES):
             again = [cost(impatient.url, workers, make, size) for size in SIZES]
             spent = list(map(min, spent, again))
@@ -47,7 +46,7 @@ def in_proportion(spent: list[float]) -> bool:
     )
 
 
-def test_single_reports_are_answered_beside_hostile_requests(impatient, body, newly_counted):
+def test_single_reports_are_answered_during_hostile_requests(impatient, body, newly_counted):
     sent = 0
     for name in ("one-byte chunks", "nested JSON", "blanks in a header"):
         request = ATTACKS[name](SIZES[-1])
@@ -60,7 +59,7 @@ def test_single_reports_are_answered_beside_hostile_requests(impatient, body, ne
         assert newly_counted() == sent, name
 
 
-def test_half_sent_requests_hold_up_nobody(impatient, body, newly_counted):
+def test_incomplete_requests_do_not_delay_others(impatient, body, newly_counted):
     before = impatient.processor_seconds()
     with (
         half_sent(impatient.url, HALF, heads=True) as heads,
@@ -72,7 +71,7 @@ def test_half_sent_requests_hold_up_nobody(impatient, body, newly_counted):
             for path in ("/healthz", "/readyz", "/v1/surveys/health"):
                 url = impatient.url + path
                 assert requests.get(url, timeout=PATIENCE).status_code == 200
-        # They end by themselves, and have cost next to nothing.
+        # The server ends the connections, which have cost little.
         assert {rest(connection) for connection in heads} == {b""}
         assert {rest(connection)[:13] for connection in bodies} == {b"HTTP/1.1 408 "}
     assert impatient.processor_seconds() - before < 0.02 * 2 * HALF

@@ -1,4 +1,4 @@
-"""What the server writes about its requests, and what it never writes."""
+"""What the server logs about requests, and what it never logs."""
 
 import json
 import logging
@@ -15,18 +15,18 @@ from halftruth_collector import operations
 from halftruth_collector.ops import logs
 from wire import wait_until
 
-#: What must never be written, whatever part of a request it stands in.
+#: Values that must never be logged, in any part of a request.
 SECRET = "secret5ecre7secret"
 INVITATION = "5ec2e75ec2e75ec2e75ec2e75ec2e75e"
 
-#: Of a line about a request of a survey.
+#: Fields of a line about a request to a survey.
 FIELDS = {"time", "level", "event", "request", "method", "route", "survey"}
 FIELDS |= {"status", "milliseconds", "bytes_in"}
 
 
 @pytest.fixture
 def said(collector):
-    """Run requests against a server, and return the lines that it wrote of them."""
+    """Return a function that sends requests to a server and returns the lines of its log."""
 
     def run(act) -> list[dict[str, str]]:
         before = collector.said()
@@ -47,7 +47,7 @@ def read_text(line: str) -> dict[str, str]:
 
 
 def raw(url: str, data: bytes) -> None:
-    """Send bytes that no library would, and wait for the end."""
+    """Send arbitrary bytes, and wait for the end of the connection."""
     host, port = url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=30) as connection:
         connection.sendall(data)
@@ -57,7 +57,7 @@ def raw(url: str, data: bytes) -> None:
                 pass
 
 
-def test_each_request_is_one_line_but_those_whose_reports_were_counted(said, survey):
+def test_each_request_except_counted_reports_is_one_line(said, survey):
     report = {"id": str(uuid4()), "values": [0, 1]}
     wrong = {"id": str(uuid4()), "values": [7, 1]}
 
@@ -87,7 +87,7 @@ def test_lines_of_json_have_the_same_fields(configured, http, capsys):
     assert set(json.loads(line)) == FIELDS
 
 
-def test_no_value_of_a_request_is_written(said, survey, served):
+def test_values_of_requests_are_not_logged(said, survey, served):
     token = operations.create_token(served, "analyst")
     report = {"id": str(uuid4()), "values": [0, 1], "invitation": INVITATION}
     other = {"id": str(uuid4()), "values": [SECRET, 77_777_777]}
@@ -152,7 +152,7 @@ def test_no_value_of_a_request_is_written(said, survey, served):
 
 @pytest.fixture
 def configured(capsys):
-    """Configure logging here, and put back what was there."""
+    """Return a function that configures logging, and restore the configuration afterwards."""
     root, ours = logging.getLogger(), logging.getLogger("halftruth_collector")
     before = (root.handlers[:], root.level, ours.level, logging.raiseExceptions)
     hook = threading.excepthook
@@ -167,7 +167,7 @@ def fail() -> None:
     raise ValueError(SECRET)
 
 
-def test_an_exception_is_named_by_type_and_place_without_the_request(configured, capsys):
+def test_exceptions_are_logged_by_type_and_place_without_the_request(configured, capsys):
     configured("text")
     try:
         fail()
@@ -178,14 +178,14 @@ def test_an_exception_is_named_by_type_and_place_without_the_request(configured,
     assert SECRET not in line
 
 
-def test_what_other_libraries_say_is_written_without_its_arguments(configured, capsys):
+def test_messages_of_other_libraries_are_logged_without_arguments(configured, capsys):
     configured("json")
     logging.getLogger("flask").error("Exception on %s [%s]", f"/{SECRET}", "GET")
     [line] = capsys.readouterr().err.splitlines()
     assert json.loads(line)["event"] == "Exception on %s [%s]"
 
 
-def test_nothing_is_written_for_each_request_where_none_is_wanted(configured, capsys):
+def test_requests_are_not_logged_in_quiet_mode(configured, capsys):
     for quiet, lines in ((True, 1), (False, 2)):
         configured("text", quiet=quiet)
         ours = logging.getLogger("halftruth_collector.web.observation")
@@ -194,7 +194,7 @@ def test_nothing_is_written_for_each_request_where_none_is_wanted(configured, ca
         assert capsys.readouterr().err.count("\n") == lines
 
 
-def test_a_thread_that_fails_tells_no_value(configured, capsys):
+def test_exceptions_in_threads_are_logged_without_values(configured, capsys):
     configured("text")
     thread = threading.Thread(target=fail)
     thread.start()

@@ -1,4 +1,4 @@
-"""The numbers for Prometheus, in one process and across several."""
+"""Metrics for Prometheus, of one process and of several."""
 
 import json
 import os
@@ -20,7 +20,7 @@ Numbers = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
 
 def numbers(text: str) -> Numbers:
-    """Every sample by its name and labels, as another program reads them."""
+    """Return every sample by name and labels, as parsed by Prometheus' client."""
     return {
         (sample.name, frozenset(sample.labels.items())): sample.value
         for family in text_string_to_metric_families(text)
@@ -42,7 +42,7 @@ def scrape(http, monitor):
     return lambda: numbers(http.get("/metrics", headers=monitor).get_data(as_text=True))
 
 
-def test_reports_are_counted_as_the_store_counts_them(http, batch, scrape, counted):
+def test_metrics_of_reports_agree_with_the_store(http, batch, scrape, counted):
     both = batch([0, 0], [1, 2])
     for _ in range(2):
         assert http.post("/v1/surveys/health/reports", json=both).status_code == 202
@@ -62,7 +62,7 @@ def test_reports_are_counted_as_the_store_counts_them(http, batch, scrape, count
     assert value(found, "halftruth_last_backup_timestamp_seconds") == 0
 
 
-def test_a_survey_that_takes_reports_has_its_counter_before_the_first(http, store, scrape):
+def test_an_open_survey_has_a_counter_before_its_first_report(http, store, scrape):
     counter = ("halftruth_reports_total", frozenset({("survey", "health"), ("outcome", "counted")}))
     operations.close_survey(store, "health")
     assert counter not in scrape()
@@ -70,17 +70,17 @@ def test_a_survey_that_takes_reports_has_its_counter_before_the_first(http, stor
     assert scrape()[counter] == 0
 
 
-def test_the_last_back_up_has_its_time(command, database, scrape, tmp_path):
+def test_the_time_of_the_last_backup_is_a_metric(command, database, scrape, tmp_path):
     before = time.time()
     assert command("admin", "backup", tmp_path / "all.db", "--database", database)[0] == 0
     assert value(scrape(), "halftruth_last_backup_timestamp_seconds") >= before
 
 
-#: What a rule or a panel may ask about.
+#: Labels that rules and panels may use.
 LABELS = {"instance", "job", "le", "outcome", "reason", "status", "survey", "version"}
 
 
-def test_rules_for_alarms_and_panels_name_metrics_that_there_are(http, monitor):
+def test_alert_rules_and_panels_use_existing_metrics(http, monitor):
     folder = Path(__file__).parents[3] / "docker"
     [group] = yaml.safe_load((folder / "rules.yaml").read_text(encoding="utf-8"))["groups"]
     asked = []
@@ -96,7 +96,7 @@ def test_rules_for_alarms_and_panels_name_metrics_that_there_are(http, monitor):
             assert f"# TYPE {re.sub('_(bucket|count|sum)$', '', name)} " in there
         labels = re.findall(r"by \((\w+)\)|(\w+)=", expression)
         assert {"".join(label) for label in labels} <= LABELS
-    # Nothing is measured that nobody sees.
+    # Every metric is shown in the dashboard.
     for name in re.findall(r"# TYPE (halftruth_\w+) ", there):
         assert name.removesuffix("_created") in " ".join(drawn)
 
@@ -116,19 +116,19 @@ def test_requests_are_timed_by_the_template_of_their_path(http, scrape):
     assert "secret" not in repr(found).lower()
 
 
-def test_two_collectors_in_one_process_count_apart(make_app, http, batch, monitor):
+def test_two_collectors_in_one_process_have_separate_metrics(make_app, http, batch, monitor):
     other = make_app()
     http.post("/v1/surveys/health/reports", json=batch([0, 0]))
     here = other.test_client().get("/metrics", headers=monitor).get_data(as_text=True)
     assert value(numbers(here), "halftruth_reports_total", survey="health", outcome="counted") == 0
 
 
-def test_every_worker_tells_the_numbers_of_all(running, published, body, monitor):
+def test_every_worker_returns_the_metrics_of_all(running, published, body, monitor):
     reports = 30
     with running("--workers", "2") as collector:
 
         def scrape() -> Numbers:
-            # A connection of its own each time, so that either worker may answer.
+            # A new connection each time, so that either worker may answer.
             answer = requests.get(f"{collector.url}/metrics", headers=monitor, timeout=PATIENCE)
             return numbers(answer.text)
 
@@ -139,7 +139,7 @@ def test_every_worker_tells_the_numbers_of_all(running, published, body, monitor
             value(scrape(), "halftruth_reports_total", survey="health", outcome="counted")
             for _ in range(10)
         } == {reports}
-        # What a worker counted outlives it.
+        # The counts of a worker outlive it.
         ended = collector.workers()[0]
         os.kill(ended, signal.SIGKILL)
         wait_until(lambda: ended not in collector.workers() and len(collector.workers()) == 2)
@@ -150,10 +150,10 @@ def test_every_worker_tells_the_numbers_of_all(running, published, body, monitor
         assert value(found, "halftruth_build_info", version="0.1.0") == 1
 
 
-def test_a_worker_that_was_killed_while_it_began_a_file_takes_no_numbers_away(
+def test_an_incomplete_file_of_a_killed_worker_does_not_break_metrics(
     http, monitor, tmp_path, monkeypatch
 ):
-    # As prometheus_client makes its files: first empty, then with a size.
+    # prometheus_client creates files empty, and then resizes them.
     folder = tmp_path / "metrics"
     folder.mkdir()
     (folder / "histogram_4.db").touch()
@@ -166,7 +166,7 @@ def test_a_worker_that_was_killed_while_it_began_a_file_takes_no_numbers_away(
     assert value(found, "halftruth_requests_refused_total", reason="report-error") == 1
 
 
-def test_bodies_that_never_come_are_counted(impatient, served):
+def test_requests_whose_body_times_out_are_counted(impatient, served):
     monitor = {"Authorization": f"Bearer {operations.create_token(served, 'monitor')}"}
 
     def refused() -> float:

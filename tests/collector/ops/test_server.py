@@ -1,4 +1,4 @@
-"""The server as processes that start, stop, reload and end, and the settings that it reads."""
+"""Server processes that start, stop, reload and are killed, and their settings."""
 
 import contextlib
 import logging
@@ -27,14 +27,14 @@ from wire import PATIENCE, REPORTS, answers, children, connect, get, post, rest,
 
 @pytest.fixture
 def writer(tmp_path) -> Iterator[sqlite3.Connection]:
-    """Somebody else who may write to the database; while he does, nobody can commit."""
+    """Another writer, whose transactions prevent commits of the collector."""
     connection = sqlite3.connect(tmp_path / "test.db", isolation_level=None)
     yield connection
     connection.close()
 
 
 def refuses(url: str) -> bool:
-    """Return true if nobody listens there."""
+    """Return whether connections are refused."""
     try:
         connect(url).close()
     except ConnectionRefusedError:
@@ -42,26 +42,24 @@ def refuses(url: str) -> bool:
     return False
 
 
-def test_a_server_that_is_told_to_stop_finishes_what_it_has_begun(
-    published, running, writer, body, counted
-):
+def test_a_stopping_server_completes_open_requests(published, running, writer, body, counted):
     with running() as collector:
         folder = metrics_folder(collector.process.pid)
         with connect(collector.url) as idle, connect(collector.url) as open_connection:
             idle.sendall(get("/healthz"))
             assert answers(idle, 1) == [200]
-            # Nobody else can commit now, so the request stays open.
+            # The server cannot commit now, so the request stays open.
             writer.execute("BEGIN IMMEDIATE")
             open_connection.sendall(post(body()))
             wait_until(lambda: taken(open_connection))
             collector.process.send_signal(signal.SIGTERM)
-            # Nobody waits for those who ask for nothing.
+            # Idle connections are closed at once.
             assert rest(idle) == b""
             wait_until(lambda: refuses(collector.url))
             assert collector.process.poll() is None
             writer.execute("ROLLBACK")
             assert answers(open_connection, 1) == [202]
-            # Nor for more of those that are answered; without a stop, that would be 20 seconds.
+            # So are answered ones; otherwise the server would wait 20 seconds for another request.
             open_connection.settimeout(10)
             assert rest(open_connection) == b""
         assert collector.process.wait(PATIENCE) == 0
@@ -73,9 +71,7 @@ def test_a_server_that_is_told_to_stop_finishes_what_it_has_begun(
     assert counted() == 1
 
 
-def test_a_server_that_is_told_to_reload_has_other_workers_and_loses_nothing(
-    published, running, body, counted
-):
+def test_a_reload_replaces_the_workers_without_losing_reports(published, running, body, counted):
     with running() as collector:
         before = collector.workers()
         statuses = []
@@ -91,14 +87,12 @@ def test_a_server_that_is_told_to_reload_has_other_workers_and_loses_nothing(
     assert counted() == len(statuses)
 
 
-def test_a_server_is_followed_by_another_program_on_its_socket_and_loses_nothing(
-    published, running, body, counted
-):
-    """As gunicorn does it: SIGUSR2 starts the next one, SIGTERM ends the one before."""
+def test_an_upgrade_on_the_same_socket_loses_no_reports(published, running, body, counted):
+    """As in gunicorn, SIGUSR2 starts the new server and SIGTERM stops the old one."""
     statuses = []
 
     def send() -> None:
-        # A connection of its own, so that none is closed under a request.
+        # A new connection each time, so that none is closed during a request.
         sent = requests.post(
             collector.url + REPORTS, data=body(), headers={"Connection": "close"}, timeout=PATIENCE
         )
@@ -124,7 +118,7 @@ def test_a_server_is_followed_by_another_program_on_its_socket_and_loses_nothing
     assert counted() == len(statuses)
 
 
-def test_a_server_that_ends_under_load_forgets_no_report_that_it_acknowledged(
+def test_a_server_stopped_under_load_loses_no_acknowledged_report(
     published, running, body, counted
 ):
     acknowledged = threading.Semaphore(0)
@@ -155,7 +149,9 @@ def test_a_server_that_ends_under_load_forgets_no_report_that_it_acknowledged(
     assert 200 <= len(got) <= counted() <= len(sent)
 
 
-def test_more_connections_than_files_end_no_worker(published, running, body, counted):
+def test_more_connections_than_file_descriptors_do_not_end_a_worker(
+    published, running, body, counted
+):
     few = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (120, 120))}
     with running(**few) as collector, contextlib.ExitStack() as stack:
         first = stack.enter_context(connect(collector.url))
@@ -167,7 +163,7 @@ def test_more_connections_than_files_end_no_worker(published, running, body, cou
         first.sendall(post(body()))
         assert answers(first, 1) == [202]
         stack.close()
-        # Those that waited are taken now.
+        # Waiting connections are accepted now.
         assert is_well(collector.url)
     assert counted() == 2
     assert "exited" not in collector.said()
@@ -187,7 +183,7 @@ def test_a_server_leaves_no_folder_behind(running, ending):
 
 
 @pytest.mark.nightly
-def test_what_a_server_left_that_was_killed_with_its_workers_is_removed_by_the_next(running):
+def test_the_folder_of_a_killed_server_is_removed_by_the_next_one(running):
     with running(start_new_session=True) as killed:
         folder = metrics_folder(killed.process.pid)
         with running():
@@ -200,13 +196,13 @@ def test_what_a_server_left_that_was_killed_with_its_workers_is_removed_by_the_n
 
 
 def metrics_folder(pid: int) -> Path:
-    """The folder whose lock the server holds, from before its first worker starts."""
+    """Return the metrics folder of a server, whose lock it holds before its first worker starts."""
     opened = [Path(os.readlink(link)) for link in Path(f"/proc/{pid}/fd").iterdir()]
     [lock] = [file for file in opened if file.parent.name.startswith("halftruth-metrics-")]
     return lock.parent
 
 
-def test_whoever_asks_for_readiness_makes_the_database_write_once_in_ten_seconds(app, http, caplog):
+def test_readiness_writes_to_the_database_once_in_ten_seconds(app, http, caplog):
     collector = app.extensions["halftruth"]
     now, writes, works = 0.0, [], True
     check = collector.readiness.check
@@ -226,7 +222,7 @@ def test_whoever_asks_for_readiness_makes_the_database_write_once_in_ten_seconds
     assert asked() == {200}
     works, now = False, 9.9
     assert asked() == {200}
-    # Noticed within ten seconds, and so is the end of it.
+    # The outage is noticed within ten seconds, and so is its end.
     now = 10.0
     assert asked() == {503}
     works, now = True, 19.9
@@ -236,7 +232,7 @@ def test_whoever_asks_for_readiness_makes_the_database_write_once_in_ten_seconds
     now = 20.0
     assert asked() == {200}
     assert writes == [0, 10, 20]
-    # What was remembered is no news.
+    # Cached results are not logged again.
     said = [line for line in caplog.records if "available" in line.getMessage()]
     assert [(line.levelname, line.getMessage().split(":")[0]) for line in said] == [
         ("ERROR", "unavailable"),
@@ -244,7 +240,7 @@ def test_whoever_asks_for_readiness_makes_the_database_write_once_in_ten_seconds
     ]
 
 
-def test_callers_that_ask_for_readiness_at_one_moment_share_one_check():
+def test_concurrent_readiness_requests_share_one_check():
     checks = []
 
     def check():
@@ -257,7 +253,7 @@ def test_callers_that_ask_for_readiness_at_one_moment_share_one_check():
     assert (len(checks), sum(ran)) == (1, 1)
 
 
-def test_a_collector_that_stops_wants_no_more_requests(app, http):
+def test_a_stopping_collector_is_not_ready(app, http):
     assert http.get("/readyz").get_json() == {"status": "ready"}
     app.extensions["halftruth"].stopping.set()
     response = http.get("/readyz")
@@ -269,7 +265,7 @@ def test_a_collector_that_stops_wants_no_more_requests(app, http):
 
 
 @pytest.mark.parametrize(("proxies", "seen"), [(0, "127.0.0.1"), (1, "3.3.3.3"), (2, "2.2.2.2")])
-def test_only_trusted_proxies_say_who_asks(make_app, proxies, seen):
+def test_only_trusted_proxies_set_the_client_address(make_app, proxies, seen):
     app = make_app(proxies=proxies)
     app.add_url_rule("/who", "who", lambda: f"{request.remote_addr} {request.scheme}")
     forwarded = {"X-Forwarded-For": "1.1.1.1, 2.2.2.2, 3.3.3.3", "X-Forwarded-Proto": "https,https"}
@@ -317,7 +313,7 @@ def test_settings_are_read_from_the_environment():
         ("HALFTRUTH_SEALING_KEYS", "", "the name of a file of private keys, or no such variable"),
     ],
 )
-def test_a_wrong_setting_is_named_in_one_line(name, text, expected):
+def test_invalid_settings_are_refused_with_a_one_line_error(name, text, expected):
     with pytest.raises(ParameterError) as wrong:
         Config.from_environment({name: text})
     assert str(wrong.value).startswith(f"{name}: expected {expected}")
@@ -327,7 +323,7 @@ def test_a_wrong_setting_is_named_in_one_line(name, text, expected):
 
 
 @pytest.mark.parametrize("content", [None, b"", b"no key"])
-def test_a_file_of_keys_that_cannot_be_used_ends_it_in_one_line(
+def test_an_unusable_key_file_stops_the_server_with_a_one_line_error(
     command, database, tmp_path, monkeypatch, content
 ):
     file = tmp_path / "sealing.pem"
@@ -340,7 +336,7 @@ def test_a_file_of_keys_that_cannot_be_used_ends_it_in_one_line(
     assert complaint.startswith(f"halftruth: HALFTRUTH_SEALING_KEYS: {file}: ")
 
 
-def test_a_worker_that_starts_while_the_file_of_keys_is_away_waits_for_it(
+def test_a_worker_that_starts_without_the_key_file_waits_for_it(
     published, running, tmp_path, body, counted
 ):
     file = tmp_path / "sealing.pem"
@@ -356,7 +352,7 @@ def test_a_worker_that_starts_while_the_file_of_keys_is_away_waits_for_it(
     assert counted() == 1
 
 
-def test_a_worker_that_starts_while_the_database_is_away_waits_for_it(
+def test_a_worker_that_starts_without_the_database_waits_for_it(
     published, running, tmp_path, body, counted
 ):
     file = tmp_path / "test.db"
@@ -367,7 +363,7 @@ def test_a_worker_that_starts_while_the_database_is_away_waits_for_it(
         file.mkdir()
         os.kill(ended, signal.SIGKILL)
         wait_until(lambda: " waiting: database " in collector.said())
-        # Had the worker given up, so had the server.
+        # If the new worker had given up, the server would have stopped.
         assert left in collector.workers()
         file.rmdir()
         away.rename(file)

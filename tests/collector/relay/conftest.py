@@ -27,7 +27,7 @@ def relay_database(
 
 @pytest.fixture
 def make(survey, database, relay_database, tmp_path) -> Iterator[Callable[..., Parties]]:
-    """Make both parties, with a relay in the survey as it is asked for."""
+    """Return a function that makes both parties, with the given settings of the survey's relay."""
     with ExitStack() as stack:
 
         def build(settings=None, **relay) -> Parties:

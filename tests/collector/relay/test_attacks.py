@@ -1,7 +1,7 @@
-"""Attacks of a relay and of a collector that do not keep to what they promise.
+"""Attacks by a dishonest relay or collector.
 
-Each test says what is learnt by it, of which nothing may go beyond the central bound unless both
-work together, and where it shows: at the device, at the relay, or at the collector.
+Each test states what the attacker learns, which must not exceed the central bound unless both
+collude, and who can detect the attack: the device, the relay or the collector.
 """
 
 import base64
@@ -18,13 +18,13 @@ from relays import Device, inner_reports
 
 
 def cells(parties):
-    """Reports counted of each cell."""
+    """Return the number of reports in each cell."""
     return parties.store.reports.counts("health")[1].marginal((0, 1)).astype(int).tolist()
 
 
 @pytest.fixture
 def post():
-    """A relay that sends to the collector whatever it likes."""
+    """Return a function that sends any content from a relay to the collector."""
 
     def send(parties, *relayed, digest=None):
         body = {
@@ -45,18 +45,18 @@ def receipt(response):
 # A relay ------------------------------------------------------------------------------------------
 
 
-def test_a_relay_that_drops_reports_learns_nothing_and_the_count_is_below_its_receipts(make, post):
+def test_dropping_reports_reveals_nothing_and_lowers_the_count(make, post):
     parties = make(batch=5)
     devices = parties.fill(10)
     kept = inner_reports(parties.relay_store)[:6]
     assert receipt(post(parties, *kept)) == {"accepted": 6, "duplicates": 0, "refused": 0}
     assert parties.counted() == 6 < len(devices)
-    # No device can tell whether its own was among them: a retry gets the answer of every other.
+    # Devices cannot detect it: every retry gets the same response.
     answers = {parties.send(device).get_data() for device in devices}
     assert len(answers) == 1
 
 
-def test_a_relay_that_repeats_reports_has_them_counted_once(make, post):
+def test_repeated_reports_are_counted_once(make, post):
     parties = make(batch=2)
     parties.fill(3)
     [one, other, _] = inner_reports(parties.relay_store)
@@ -69,10 +69,8 @@ def test_a_relay_that_repeats_reports_has_them_counted_once(make, post):
     assert parties.counted() == 2
 
 
-def test_a_relay_that_splits_a_batch_gains_what_both_learn_together_and_no_count_changes(
-    make, post
-):
-    """One report a request tells the collector, at most, what its relay tells it anyway."""
+def test_splitting_a_batch_does_not_change_counts(make, post):
+    """The collector learns at most what relay and collector learn by colluding."""
     parties = make(batch=2)
     parties.fill(6)
     for sealed in inner_reports(parties.relay_store):
@@ -83,8 +81,8 @@ def test_a_relay_that_splits_a_batch_gains_what_both_learn_together_and_no_count
     assert cells(parties) == alone
 
 
-def test_a_relay_that_adds_reports_makes_results_wrong_and_learns_nothing_of_anybody(make, post):
-    """As anyone can who answers often. Others' reports stay as they are."""
+def test_adding_reports_changes_counts_beyond_those_held(make, post):
+    """Anyone can add reports by answering often. Reports of others are unchanged."""
     parties = make(batch=2)
     parties.fill(2)
     honest = inner_reports(parties.relay_store)
@@ -95,11 +93,11 @@ def test_a_relay_that_adds_reports_makes_results_wrong_and_learns_nothing_of_any
     added = open_envelope(keys, parties.survey.digest, made.relay_id, outer, size)
     assert receipt(post(parties, *honest, added))["accepted"] == 3
     assert cells(parties)[1][2] == 1
-    # More than there are receipts: the collector has the relay's own figure to compare.
+    # The count exceeds the number that the relay holds, which shows the attack.
     assert parties.counted() == 3 > parties.held()
 
 
-def test_a_relay_cannot_alter_a_report_or_bring_it_to_another_survey(make, post):
+def test_a_relay_cannot_alter_reports_or_send_them_to_another_survey(make, post):
     parties = make(batch=2)
     parties.fill(2)
     [one, other] = inner_reports(parties.relay_store)
@@ -121,12 +119,10 @@ def test_a_relay_cannot_alter_a_report_or_bring_it_to_another_survey(make, post)
 
 
 @pytest.mark.parametrize("changed", ["url", "key", "sealing_key", "batch", "release"])
-def test_a_collector_that_changes_what_the_survey_says_of_its_relay_changes_the_digest(
-    make, changed, tmp_path, caplog
-):
-    """The relay keeps to the digest that it registered, says so, and refuses every other.
+def test_changing_the_relay_of_a_survey_changes_its_digest(make, changed, tmp_path, caplog):
+    """The relay accepts only the registered digest, and logs that the collector publishes another.
 
-    Different people who are given different keys have different digests, of which it takes one.
+    Giving different keys to different respondents gives different digests, of which it accepts one.
     """
     parties = make(batch=5)
     other_key = create_sealing_key(tmp_path / "collector.pem")
@@ -144,7 +140,7 @@ def test_a_collector_that_changes_what_the_survey_says_of_its_relay_changes_the_
     )
     changed_survey = replace(told, relay=asked)
     assert changed_survey.digest != told.digest
-    # Before the first report it may replace the survey; no device is taken in by the relay.
+    # It may replace the survey before the first report, but the relay refuses those reports.
     collecting.publish_survey(parties.store, changed_survey)
     report = Device((0, 0)).sealed(changed_survey)
     for digest in (changed_survey.digest, told.digest):
@@ -156,7 +152,7 @@ def test_a_collector_that_changes_what_the_survey_says_of_its_relay_changes_the_
     with caplog.at_level(logging.ERROR):
         parties.passing().look()
     assert "publishes another digest: reports are taken under the registered one" in caplog.text
-    # Nor does it get any of them under the digest that people answered.
+    # Nor does it get reports under the registered digest.
     parties.close()
     assert (parties.held(), parties.counted()) == (6, 0)
     parties.survey = changed_survey
@@ -172,18 +168,18 @@ def test_a_collector_that_changes_what_the_survey_says_of_its_relay_changes_the_
         ({"sealing_key": "ab" * 32}, "sealing_key"),
     ],
 )
-def test_a_collector_cannot_change_terms_so_that_reports_can_be_told_apart(make, terms, field):
+def test_a_collector_cannot_set_terms_that_distinguish_reports(make, terms, field):
     parties = make()
     with pytest.raises(ParameterError) as refusal:
         collecting.set_terms(parties.store, "health", terms)
     assert refusal.value.field == field
 
 
-def test_a_collector_that_floods_is_told_so_at_the_limit_and_learns_what_a_report_says(make):
-    """Its own reports fill a batch: what is left of it, taken away its own, is one report.
+def test_a_collector_that_floods_a_batch_is_limited_but_learns_a_report(make):
+    """Subtracting its own reports from a batch leaves the single report of a respondent.
 
-    So all that is promised is said for honest others, and the audit says what floods do. The limit
-    of an address makes it costly.
+    So the promise assumes that the other respondents are honest, and the audit states what floods
+    do. The rate limit by address makes them costly.
     """
     parties = make({"rate_limit": "9 per hour", "proxies": 1}, batch=10)
     flood = [Device((0, 0)) for _ in range(9)]
@@ -200,19 +196,19 @@ def test_a_collector_that_floods_is_told_so_at_the_limit_and_learns_what_a_repor
 
 
 @pytest.mark.parametrize(("reports", "counted"), [(9, 0), (10, 10)])
-def test_a_collector_that_closes_early_gets_a_whole_batch_or_none(make, reports, counted, caplog):
+def test_closing_early_releases_a_whole_batch_or_none(make, reports, counted, caplog):
     parties = make(batch=10)
     parties.fill(reports)
     collecting.close_survey(parties.store, "health")
     parties.passing().look()
     assert parties.counted() == counted
     assert ("fewer than the 10 of a batch" in caplog.text) == (counted == 0)
-    # What it closed it cannot open again at the relay, to see others come one by one.
+    # It cannot reopen the survey at the relay to get further reports one by one.
     assert parties.send(Device((0, 0))).status_code == 409
 
 
-def test_a_collector_that_acknowledges_what_it_did_not_take_is_not_believed(make, caplog):
-    """A receipt of another number of reports deletes none of them."""
+def test_a_receipt_of_a_wrong_number_of_reports_is_ignored(make, caplog):
+    """A receipt with another number of reports deletes none of them."""
     parties = make(batch=2)
     parties.fill(3)
     relaying.close(parties.relay_store, "health")

@@ -11,7 +11,7 @@ from relays import Device
 
 @pytest.fixture
 def relay(command, relay_database, tmp_path, monkeypatch):
-    """Run a command of the relay; gives status, standard output and standard error."""
+    """Return a function that runs a relay command and returns status, output and errors."""
     monkeypatch.setenv("HALFTRUTH_RELAY_KEYS", str(tmp_path / "relay.pem"))
     monkeypatch.setenv("HALFTRUTH_DATABASE", relay_database)
     return lambda *words: command("relay", *words)
@@ -52,7 +52,7 @@ def test_a_survey_from_registration_to_purge(make, relay, monkeypatch):
     assert ACTOR.get() == "command line"
 
 
-def test_keys_are_made_and_listed(command, tmp_path):
+def test_keys_are_created_and_listed(command, tmp_path):
     file = tmp_path / "keys.pem"
     made = [command("relay", "key", "create", file)[1].strip() for _ in range(2)]
     assert SealingKeys.read(file).public == tuple(reversed(made))
@@ -75,7 +75,9 @@ def test_keys_are_made_and_listed(command, tmp_path):
         ),
     ],
 )
-def test_a_relay_starts_with_good_settings_only(make, relay, monkeypatch, settings, complaint):
+def test_a_relay_does_not_start_with_invalid_settings(
+    make, relay, monkeypatch, settings, complaint
+):
     make()
     for name, value in settings.items():
         if value is None:

@@ -1,4 +1,4 @@
-"""What a thief finds in the files, logs and back-ups of either party, and what is not there."""
+"""What the files, logs and back-ups of relay and collector hold, and what they do not."""
 
 import logging
 
@@ -8,7 +8,7 @@ from halftruth_collector.relay import operations as relaying
 from halftruth_collector.store.tables import metadata
 from relays import Device, contents, inner_reports
 
-#: The address that all reports come from, as text and as a network writes it.
+#: The address of all reports, as text and as bytes.
 ADDRESS = "203.0.113.77"
 ADDRESSES = [ADDRESS.encode(), bytes(map(int, ADDRESS.split(".")))]
 
@@ -32,13 +32,13 @@ def test_neither_party_keeps_address_time_or_report(parties, tmp_path, caplog):
     backups = tmp_path / "backups"
     backups.mkdir()
     inner = inner_reports(parties.relay_store)
-    # Of equal length, and none like another.
+    # The sealed reports have equal lengths and are distinct.
     assert (len(set(map(len, inner))), len(set(inner))) == (1, 40)
     folder = tmp_path / "relay"
     ids = [device.report_id.bytes for device in parties.devices]
     relay_ids = [device.relay_id.bytes for device in parties.devices]
     before = contents(folder)
-    # This is what is looked for below, and it would be found.
+    # The searches below would find these if they were kept.
     assert len(found(before, inner)) == len(found(before, relay_ids)) == 40
     collecting.back_up(parties.relay_store, backups / "held")
     parties.close()
@@ -48,10 +48,10 @@ def test_neither_party_keeps_address_time_or_report(parties, tmp_path, caplog):
     after, collected = contents(folder), (tmp_path / "test.db").read_bytes()
     kept = contents(tmp_path)
     assert found(kept + caplog.text.encode(), ADDRESSES) == []
-    # On SQLite, nothing that was passed on is left, in the log beside the file neither.
+    # On SQLite, neither the file nor its log holds reports that were passed on.
     assert found(after, inner) == []
     assert found((backups / "relay").read_bytes(), inner) == []
-    # Neither party has what connects its id of a report with that of the other.
+    # Neither party can link its id of a report to that of the other.
     assert len(found(after, relay_ids)) == len(found(collected, ids)) == 40
     assert found(after + before, ids) == found(collected, relay_ids) == []
     assert found((backups / "held").read_bytes(), ids) == []
@@ -59,8 +59,8 @@ def test_neither_party_keeps_address_time_or_report(parties, tmp_path, caplog):
 
 
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
-def test_no_column_of_a_relay_can_hold_a_time_an_address_or_an_order(parties):
-    """Of a report; times are those of what operators do, and of the end of a survey."""
+def test_tables_of_a_relay_have_no_columns_for_times_addresses_or_orders(parties):
+    """Tables of reports have none of these; only the survey has times."""
     names = {
         table.name: set(table.c.keys())
         for table in metadata.tables.values()
@@ -78,20 +78,20 @@ def test_no_column_of_a_relay_can_hold_a_time_an_address_or_an_order(parties):
             assert len({(row.survey, getattr(row, "is_due", None)) for row in rows}) == 1
 
 
-def test_ids_of_a_relay_go_when_it_is_purged(parties, tmp_path):
+def test_purging_a_relay_deletes_its_ids(parties, tmp_path):
     ids = [device.relay_id.bytes for device in parties.devices]
     assert relaying.purge(parties.relay_store, 0) == []
     parties.close()
     assert relaying.purge(parties.relay_store, 1) == []
     assert relaying.purge(parties.relay_store, 0) == [("health", 40, 0)]
     assert found(contents(tmp_path / "relay"), ids) == []
-    # Purged for good: a report that is sent again is told that the survey is closed.
+    # After the purge, a retry is refused because the survey is closed.
     assert parties.send(parties.devices[0]).status_code == 409
     assert parties.relay_store.all()[0].status == "purged"
 
 
-def test_no_line_of_the_log_is_about_a_report_that_was_taken(parties, caplog):
-    """Nor about when it came: the first line after registration is about the end."""
+def test_logs_do_not_mention_accepted_reports(parties, caplog):
+    """The first line after the registration is about the end of the survey."""
     lines = [record.getMessage() for record in caplog.records]
     assert not [line for line in lines if "health" in line]
     parties.close()

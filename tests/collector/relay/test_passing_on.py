@@ -1,4 +1,4 @@
-"""What a relay takes is passed on once, all of a batch in random order, or not at all."""
+"""A relay passes reports on once, as whole batches in random order, or not at all."""
 
 import base64
 from collections import Counter
@@ -32,7 +32,7 @@ def audited(parties):
 
 @pytest.fixture
 def requests_to_collector(make, monkeypatch):
-    """Batches that the collector gets, each as a list of sealed reports."""
+    """The requests to the collector, each as a list of sealed reports."""
     got = []
     send = module.Passing._send
 
@@ -44,10 +44,10 @@ def requests_to_collector(make, monkeypatch):
     return got
 
 
-def test_every_report_is_counted_once_with_its_own_values_when_the_survey_closes(make):
+def test_closing_the_survey_counts_every_report_once_with_its_values(make):
     parties = make(batch=25)
     devices = parties.fill(30)
-    # Nothing leaves before.
+    # No report is passed on before the survey is closed.
     parties.passing().look()
     assert (parties.held(), parties.counted()) == (30, 0)
     parties.close()
@@ -57,7 +57,7 @@ def test_every_report_is_counted_once_with_its_own_values_when_the_survey_closes
     assert {(a, b): int(counts.marginal((0, 1))[a, b]) for a in range(2) for b in range(3)} == {
         (a, b): expected[a, b] for a in range(2) for b in range(3)
     }
-    # Whoever did not hear of it sends again.
+    # A device that did not get the response retries.
     assert parties.send(devices[0]).get_json() == {"accepted": 0, "duplicates": 1}
     assert parties.send(Device((0, 0))).get_json()["type"].endswith("survey-closed")
     parties.passing().look()
@@ -69,7 +69,7 @@ def test_every_report_is_counted_once_with_its_own_values_when_the_survey_closes
     assert {entry.actor for entry in parties.relay_store.audit.all()} == {"command line"}
 
 
-def test_with_fewer_than_a_batch_none_is_passed_on_and_both_operators_are_told(
+def test_fewer_reports_than_a_batch_are_withheld_and_both_operators_informed(
     make, caplog, operator
 ):
     parties = make(batch=10)
@@ -90,13 +90,13 @@ def test_with_fewer_than_a_batch_none_is_passed_on_and_both_operators_are_told(
     http.post("/sign-in", data={"token": operator["Authorization"].split()[1]})
     page = " ".join(http.get("/operate/surveys/health").text.split())
     assert "it passes on at least 10 reports, or none. None has arrived:" in page
-    # They go with the ids.
+    # A purge deletes them with the ids.
     assert relaying.purge(parties.relay_store, 0) == [("health", 9, 9)]
     assert inner_reports(parties.relay_store) == []
 
 
 def test_a_purge_locks_its_tables_in_the_order_of_a_compaction(make):
-    """Otherwise PostgreSQL would end one of them if they wait for each other in a circle."""
+    """Otherwise they could deadlock on PostgreSQL."""
     parties = make(batch=2)
     parties.fill(3)
     parties.close()
@@ -105,14 +105,14 @@ def test_a_purge_locks_its_tables_in_the_order_of_a_compaction(make):
     event.listen(engine, "before_cursor_execute", lambda _c, _cursor, text, *_: said.append(text))
     assert relaying.purge(parties.relay_store, 0) == [("health", 3, 0)]
     if parties.relay_store.database.is_sqlite:
-        # It has one writer.
+        # SQLite has one writer.
         return
     locked = next(n for n, text in enumerate(said) if "IN ROW EXCLUSIVE MODE" in text)
     assert not any("relay_ids" in text or "relay_reports" in text for text in said[:locked])
 
 
 @pytest.mark.parametrize("why", ["operator", "deadline", "collector"])
-def test_a_survey_closes_by_either_operator_or_at_its_deadline(make, why):
+def test_a_survey_is_closed_by_either_operator_or_its_deadline(make, why):
     parties = make(batch=2)
     parties.fill(3)
     if why == "operator":
@@ -131,7 +131,7 @@ def test_a_survey_closes_by_either_operator_or_at_its_deadline(make, why):
     assert ("relay close", f"by its {why}") in audited(parties)
 
 
-def test_the_collector_is_told_once_of_the_end_and_destroys_the_order_of_arrival(make, monkeypatch):
+def test_the_end_is_reported_once_and_compacts_the_collector(make, monkeypatch):
     parties = make(batch=2)
     parties.fill(3)
     collecting.close_survey(parties.store, "health")
@@ -144,17 +144,15 @@ def test_the_collector_is_told_once_of_the_end_and_destroys_the_order_of_arrival
     passing = parties.passing()
     passing.look()
     passing.look()
-    # Nor does a relay that was started again make more of it.
+    # Nor does a restarted relay report the end again.
     parties.passing().look()
     details = [e.detail for e in parties.store.audit.all() if e.action == "relay finish"]
     assert details == ["3 reports"]
     assert len(compactions) == 1
 
 
-def test_reports_that_are_counted_are_not_said_to_be_lost_if_their_end_cannot_be_recorded(
-    make, monkeypatch
-):
-    """A relay may tell of the end in the request with its last reports."""
+def test_a_failure_to_record_the_end_states_that_reports_may_be_counted(make, monkeypatch):
+    """A relay may report the end in the request with its last reports."""
     parties = make(batch=2)
     parties.fill(2)
     relayed = [base64.b64encode(each).decode() for each in inner_reports(parties.relay_store)]
@@ -171,9 +169,7 @@ def test_reports_that_are_counted_are_not_said_to_be_lost_if_their_end_cannot_be
     assert "may have been counted" in answer.get_json()["detail"]
 
 
-def test_in_batches_each_has_enough_and_what_is_left_at_the_end_is_withheld(
-    make, requests_to_collector
-):
+def test_batches_have_the_minimum_size_and_the_remainder_is_withheld(make, requests_to_collector):
     parties = make(batch=5, release="batches")
     passing = parties.passing()
     sizes = []
@@ -188,10 +184,10 @@ def test_in_batches_each_has_enough_and_what_is_left_at_the_end_is_withheld(
     assert (statuses(parties), parties.held(), parties.counted()) == (["withheld"], 2, 17)
 
 
-def test_a_batch_that_was_begun_is_passed_on_to_its_end_and_nothing_joins_it(
+def test_an_interrupted_batch_is_completed_without_later_reports(
     make, monkeypatch, requests_to_collector
 ):
-    """Those that come while it is under way wait for a batch of their own."""
+    """Reports that arrive meanwhile wait for the next batch."""
     monkeypatch.setattr(module, "MOST_SEALED", 2)
     parties = make(batch=5, release="batches")
     passing = parties.passing()
@@ -216,7 +212,7 @@ def test_a_batch_that_was_begun_is_passed_on_to_its_end_and_nothing_joins_it(
 
 @pytest.fixture
 def two_surveys(make):
-    """Another survey, the first by its id, is at the same relay."""
+    """A second survey, whose id comes first, at the same relay."""
     parties = make(batch=2)
     other = replace(parties.survey, id="another")
     collecting.publish_survey(parties.store, other)
@@ -226,7 +222,7 @@ def two_surveys(make):
     return parties, also
 
 
-def test_who_reads_for_long_holds_up_a_compaction_and_no_reports(two_surveys, monkeypatch):
+def test_a_failed_compaction_is_retried_later_and_does_not_delay_reports(two_surveys, monkeypatch):
     compactions = []
 
     def fail():
@@ -242,7 +238,7 @@ def test_who_reads_for_long_holds_up_a_compaction_and_no_reports(two_surveys, mo
     monkeypatch.setattr(parties.relay_store.database, "compact", fail)
     passing.look()
     assert [parties.counted() for parties in two_surveys] == [3, 3]
-    # It is not tried again at once, since reports wait meanwhile.
+    # The compaction is not retried at once, since reports would wait for it.
     passing.look()
     assert len(compactions) == 1
     monkeypatch.setattr(
@@ -273,7 +269,7 @@ def test_each_outage_of_the_database_is_logged_once(make, monkeypatch, caplog):
     assert said == ["unavailable: gone"] * 2
 
 
-def test_a_collector_that_is_away_or_refuses_loses_nothing(make, caplog):
+def test_reports_refused_by_the_collector_are_held_and_passed_on_later(make, caplog):
     parties = make(batch=2)
     parties.fill(4)
     [token] = [t for t in parties.store.tokens.all() if t.role == "relay"]
@@ -288,7 +284,7 @@ def test_a_collector_that_is_away_or_refuses_loses_nothing(make, caplog):
     assert said == [
         "4 reports of health are held: token: it is not known here, or has been revoked"
     ]
-    # The operator of the collector makes another token, and that of the relay registers it.
+    # The collector's operator creates another token, and the relay's operator registers it.
     parties.register(token=collecting.create_token(parties.store, "relay", "health"))
     now[0] += 15
     passing.look()
@@ -302,8 +298,8 @@ def test_a_collector_that_is_away_or_refuses_loses_nothing(make, caplog):
         b"",  # of this one, and out of range
     ],
 )
-def test_reports_that_are_no_reports_keep_out_none_of_the_others(make, inside):
-    """A relay cannot look inside: the collector leaves out what it cannot open, and says so."""
+def test_invalid_reports_do_not_prevent_others_from_being_counted(make, inside):
+    """The relay cannot open reports; the collector counts those that it cannot open as refused."""
     parties = make(batch=2)
     parties.fill(4)
     digest, relay = bytes.fromhex(parties.survey.digest), parties.survey.relay
@@ -322,8 +318,8 @@ def test_reports_that_are_no_reports_keep_out_none_of_the_others(make, inside):
     assert (day.counted, day.refused) == (4, {"report-error": 1})
 
 
-def test_the_order_of_a_batch_depends_on_nothing(database):
-    """χ² over 10 000 batches of four: all 24 orders as often; fails by chance once in 10⁹."""
+def test_all_orders_of_a_batch_are_equally_frequent(database):
+    """χ² test of equal frequencies of the 24 orders of 4 reports; a false alarm has p = 1e-9."""
     ids = [bytes([n]) * 16 for n in range(4)]
     orders = Counter(tuple(shuffled(ids if n % 2 else ids[::-1])) for n in range(10_000))
     assert len(orders) == 24
@@ -332,8 +328,10 @@ def test_the_order_of_a_batch_depends_on_nothing(database):
     assert statistic < chi2.isf(1e-9, 23)
 
 
-def test_reports_leave_in_an_order_that_says_nothing_of_their_arrival(make, requests_to_collector):
-    """600 reports, one by one; a rank correlation of their order fails by chance once in 10⁶."""
+def test_reports_are_passed_on_in_an_order_independent_of_their_arrival(
+    make, requests_to_collector
+):
+    """Rank correlation of 600 reports sent one by one; a false alarm has p = 1e-6."""
     parties = make(batch=2)
     count, arrived = 600, []
     for _ in range(count // 50):

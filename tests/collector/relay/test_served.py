@@ -1,4 +1,4 @@
-"""A relay in processes of its own, as it is run."""
+"""A relay that runs as a server in separate processes."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ from serving import run_collector
 from wire import PATIENCE, wait_until
 
 
-def test_one_worker_passes_on_and_another_one_once_it_was_killed(make, relay_database, tmp_path):
+def test_another_worker_passes_reports_on_after_one_was_killed(make, relay_database, tmp_path):
     parties = make(batch=2)
     with run_collector(
         relay_database,
@@ -26,7 +26,7 @@ def test_one_worker_passes_on_and_another_one_once_it_was_killed(make, relay_dat
         }
         response = requests.post(f"{relay.url}{parties.path}", json=body, timeout=PATIENCE)
         assert response.json() == {"accepted": 5, "duplicates": 0}
-        # Whichever had the turn, none of these has it any more.
+        # Kill all workers, including the one that passes reports on.
         for worker in (former := relay.workers()):
             os.kill(worker, signal.SIGKILL)
         wait_until(lambda: len(now := relay.workers()) == 2 and not set(now) & set(former))
@@ -36,5 +36,5 @@ def test_one_worker_passes_on_and_another_one_once_it_was_killed(make, relay_dat
         assert requests.get(f"{relay.url}/readyz", timeout=PATIENCE).status_code == 200
     said = relay.said()
     assert said.count("passed on 5 reports of health: 5 counted now") == 1
-    # Nothing is written of a report that was taken.
+    # Accepted reports are not logged.
     assert "POST" not in said

@@ -1,4 +1,4 @@
-"""A relay keeps each sealed report once, of surveys that its operator registered."""
+"""A relay keeps each sealed report of registered surveys once."""
 
 import base64
 from dataclasses import replace
@@ -31,7 +31,7 @@ def body(parties, *reports, digest=None):
 
 
 def envelope(parties, *, key=None, digest=None, id=None, size=None):
-    """A report in an envelope by an HPKE of its own, and what may be wrong with it."""
+    """Return a report sealed by an independent HPKE implementation, with optional errors."""
     survey, own = parties.survey, uuid4()
     digest = bytes.fromhex(digest or survey.digest)
     packed = bytes(survey.report_space.packed_size if size is None else size)
@@ -43,7 +43,7 @@ def envelope(parties, *, key=None, digest=None, id=None, size=None):
 
 
 @on_both
-def test_a_report_is_kept_once_however_often_it_is_sent_or_sealed(make):
+def test_a_report_that_is_sent_or_sealed_again_is_kept_once(make):
     parties = make()
     device = Device((1, 2))
     assert parties.send(device).get_json() == {"accepted": 1, "duplicates": 0}
@@ -56,8 +56,8 @@ def test_a_report_is_kept_once_however_often_it_is_sent_or_sealed(make):
     assert parties.http.post(parties.path, json=body(parties, report)).status_code == 202
 
 
-def test_what_was_not_sealed_like_this_is_refused_with_its_whole_request(make, tmp_path):
-    """For another relay, another version or another report, or with values of another length."""
+def test_a_wrongly_sealed_report_is_refused_with_its_whole_request(make, tmp_path):
+    """Sealed to another relay, digest or id, or with values of another length."""
     parties = make()
     key = create_sealing_key(tmp_path / "other.pem")
     for wrong in ({"key": key}, {"digest": 32 * "ab"}, {"id": uuid4()}, {"size": 0}, {"size": 3}):
@@ -67,7 +67,7 @@ def test_what_was_not_sealed_like_this_is_refused_with_its_whole_request(make, t
     assert parties.held() == 0
 
 
-def test_requests_of_another_kind_are_refused(make, batch):
+def test_other_requests_are_refused(make, batch):
     parties = make({"max_batch": 2})
     relayed = {"digest": parties.survey.digest, "relayed": []}
     plain = batch([1, 2], digest=parties.survey.digest)
@@ -86,7 +86,7 @@ def test_requests_of_another_kind_are_refused(make, batch):
     assert parties.held() == 0
 
 
-def test_pages_of_other_origins_may_send_and_ask(make):
+def test_other_origins_may_send_reports_and_read_the_survey(make):
     parties = make()
     asked = parties.http.options(parties.path, headers={"Origin": "https://form.example.org"})
     assert asked.headers["Access-Control-Allow-Origin"] == "*"
@@ -96,7 +96,7 @@ def test_pages_of_other_origins_may_send_and_ask(make):
     assert "Access-Control-Allow-Origin" not in parties.http.get("/readyz").headers
 
 
-def test_a_monitor_reads_the_metrics_and_nobody_else(make):
+def test_metrics_require_the_role_of_monitor_or_operator(make):
     parties = make()
     parties.fill(1)
     assert parties.http.get("/metrics").status_code == 401
@@ -111,7 +111,7 @@ def test_a_monitor_reads_the_metrics_and_nobody_else(make):
     assert "health" not in text
 
 
-def test_the_description_of_a_relay_has_its_calls(make):
+def test_the_openapi_document_of_a_relay_describes_its_routes(make):
     parties = make()
     found = parties.http.get("/openapi.json").get_json()
     assert list(OpenAPIV31SpecValidator(found).iter_errors()) == []
@@ -125,7 +125,7 @@ def test_the_description_of_a_relay_has_its_calls(make):
     assert found["info"]["title"] == "halftruth relay"
 
 
-def test_while_its_disk_is_full_a_relay_answers_503_and_keeps_nothing(make):
+def test_a_relay_with_a_full_disk_answers_503_and_keeps_no_report(make):
     parties = make()
     parties.fill(1)
     engine = parties.relay_store.database.engine
@@ -176,7 +176,7 @@ def test_only_a_survey_that_names_this_relay_is_registered(make, given, error):
     assert str(refusal.value).startswith(expected)
 
 
-def test_a_token_is_sent_nowhere_without_tls(make):
+def test_a_token_is_not_sent_without_tls(make):
     parties = make()
     parties.url = "http://collect.example.org"
     with pytest.raises(ParameterError, match="collector: expected an address with https"):
@@ -204,15 +204,15 @@ def test_a_survey_without_a_relay_or_with_another_digest_is_not_registered(make,
         collecting.create_token(parties.store, "relay", "bare")
 
 
-def test_a_database_of_a_collector_is_not_that_of_a_relay(make, database, tmp_path):
+def test_a_relay_refuses_the_database_of_a_collector(make, database, tmp_path):
     make()
     config = Config(database=database, relay_keys=tmp_path / "relay.pem")
     with pytest.raises(ParameterError, match="database: it is that of a collector"):
         create_app(config)
 
 
-def test_a_relays_token_opens_nothing_but_its_own_survey(make, operator):
-    """And no other token, nor none, sends reports of a survey that has a relay."""
+def test_the_token_of_a_relay_permits_only_relayed_reports_of_its_survey(make, operator):
+    """Nor does the collector accept reports without this token to a survey with a relay."""
     parties = make()
     http = parties.collector.test_client()
     bearer = {"Authorization": f"Bearer {parties.token}"}
@@ -241,7 +241,7 @@ def test_a_relays_token_opens_nothing_but_its_own_survey(make, operator):
         parties.register()
 
 
-def test_the_form_may_send_to_the_relay_of_its_own_survey_alone(make, survey):
+def test_the_form_may_connect_only_to_the_relay_of_its_survey(make, survey):
     parties = make()
     collecting.publish_survey(parties.store, replace(survey, id="bare"))
     http = parties.collector.test_client()
@@ -253,7 +253,7 @@ def test_the_form_may_send_to_the_relay_of_its_own_survey_alone(make, survey):
 
 
 @on_both
-def test_reports_wait_at_the_relay_for_the_collectors_key_and_for_its_purge(make, monkeypatch):
+def test_reports_stay_at_the_relay_if_the_collector_lacks_keys_or_was_purged(make, monkeypatch):
     parties = make(batch=2)
     parties.fill(2)
     service = parties.collector.extensions["halftruth"]
@@ -266,6 +266,6 @@ def test_reports_wait_at_the_relay_for_the_collectors_key_and_for_its_purge(make
     collecting.close_survey(parties.store, "health")
     collecting.purge(parties.store, 0)
     parties.passing().look()
-    # Nobody could tell any more whether they were counted before.
+    # The collector cannot know any more whether they were counted before.
     assert (parties.held(), parties.counted()) == (2, 0)
     assert inner_reports(parties.relay_store)

@@ -1,4 +1,4 @@
-"""What tests of the store share: raw tables, requests in one transaction, failing statements."""
+"""Helpers for tests of the store: raw tables, shared transactions, held or failing statements."""
 
 import threading
 from collections import Counter
@@ -47,7 +47,7 @@ def elsewhere(
 
 @pytest.fixture
 def true_counts(rows) -> Callable[[], dict[int, Counter[bytes]]]:
-    """Reports by survey and cell; fails where there are not as many ids, or on no day."""
+    """Return a function that reads counts by survey and cell, and checks that tables agree."""
 
     def compare() -> dict[int, Counter[bytes]]:
         found: dict[int, Counter[bytes]] = {}
@@ -75,12 +75,12 @@ def second(store: Store, survey: Survey) -> Survey:
 
 
 def report(number: int, *values: int, invitation: str | None = None) -> Report:
-    """A report whose id is a number."""
+    """Return a report whose id is given as a number."""
     return Report(id=UUID(int=number), values=list(values), invitation=invitation)
 
 
 def refuse(store: Store) -> None:
-    """Let a store remember a request to the survey that was refused."""
+    """Record a refused request to the survey in a store."""
     store.surveys.get("health")
     with suppress(TooLarge), store.reports.recording_refusals("health"):
         raise TooLarge("reports: expected fewer")
@@ -88,7 +88,7 @@ def refuse(store: Store) -> None:
 
 @contextmanager
 def holding() -> Iterator[tuple[threading.Event, threading.Event, Callable[..., None]]]:
-    """An event that says that somebody is held, one to set them free, and what holds its caller."""
+    """Yield an event set once a caller is held, one that releases it, and a blocking function."""
     held, free = threading.Event(), threading.Event()
 
     def hold(*_: Any) -> None:
@@ -103,7 +103,7 @@ def holding() -> Iterator[tuple[threading.Event, threading.Event, Callable[..., 
 
 @contextmanager
 def transactions_held(store: Store) -> Iterator[tuple[threading.Event, threading.Event]]:
-    """Hold the next transaction that counts before its first statement; events as of `holding`."""
+    """Hold the next counting transaction before its first statement; yields events as `holding`."""
     counter = store.reports
     write = counter._write
     with holding() as (held, free, hold):
@@ -120,7 +120,7 @@ def transactions_held(store: Store) -> Iterator[tuple[threading.Event, threading
 
 
 def in_one_transaction(store: Store, *requests: Callable[[], Any]) -> list[Future[Any]]:
-    """Make requests that share a transaction, in this order; their outcomes."""
+    """Send requests in this order in one transaction, and return their futures."""
     waiting = store.reports._commits._queue
     groups: list[int] = []
     with ThreadPoolExecutor(len(requests) + 1) as threads, transactions_held(store) as (held, free):
@@ -131,7 +131,7 @@ def in_one_transaction(store: Store, *requests: Callable[[], Any]) -> list[Futur
             return write(connection, items)
 
         store.reports._write = note
-        # An empty request leads, and the others wait for it.
+        # The others wait for an empty request.
         first = threads.submit(store.reports.count, _nothing(store))
         assert held.wait(PATIENCE)
         made = []
@@ -139,7 +139,7 @@ def in_one_transaction(store: Store, *requests: Callable[[], Any]) -> list[Futur
             made.append(threads.submit(request))
             wait_until(lambda position=position: len(waiting) == position)
         free.set()
-        # Refused where that survey is closed.
+        # The empty request is refused if its survey is closed.
         first.exception(PATIENCE)
         for future in made:
             future.exception(PATIENCE)
@@ -148,7 +148,7 @@ def in_one_transaction(store: Store, *requests: Callable[[], Any]) -> list[Futur
 
 
 def _nothing(store: Store) -> Batch:
-    """No report at all, of any survey."""
+    """Return a batch without reports."""
     survey = store.surveys.all()[0]
     return Batch(survey.id, survey.digest, [], {}, {})
 
@@ -174,7 +174,7 @@ def statements(engine: Engine, then: Callable[[str], None]) -> Iterator[None]:
 
 @contextmanager
 def commits_held(engine: Engine) -> Iterator[tuple[threading.Event, threading.Event]]:
-    """Hold every transaction just before its commit; events as of `holding`."""
+    """Hold every transaction just before its commit; yields events as `holding`."""
     with (
         holding() as (held, free, hold),
         statements(engine, lambda text: hold() if text == "COMMIT" else None),
@@ -183,12 +183,12 @@ def commits_held(engine: Engine) -> Iterator[tuple[threading.Event, threading.Ev
 
 
 def cell_of(number: int) -> tuple[int, int]:
-    """Every id has one report, so that no batch contradicts another."""
+    """Return the same cell for an id in every batch."""
     return number % 2, number % 3
 
 
 def hammer(stores: Sequence[Store], work: Callable[[Store, int], Any], threads: int) -> list[Any]:
-    """Run the work of numbered threads on several stores; what each returned or raised."""
+    """Run numbered threads on several stores, and return their results."""
     with ThreadPoolExecutor(threads) as pool:
         done = [pool.submit(work, stores[n % len(stores)], n) for n in range(threads)]
         return [future.result(5 * PATIENCE) for future in done]

@@ -1,4 +1,4 @@
-"""Each report counts exactly once, whoever shares its transaction and whatever fails."""
+"""Each report is counted exactly once, also in shared transactions and after failures."""
 
 import random
 import threading
@@ -44,10 +44,10 @@ def request(store, survey, *reports, digest=None):
 
 @pytest.mark.parametrize("invitations", [False, True])
 @pytest.mark.parametrize("closed", [False, True])
-def test_whatever_comes_with_a_known_id_gets_the_same_answer(
+def test_known_ids_get_the_same_response_for_any_values_and_invitations(
     store, survey, dump, invitations, closed
 ):
-    """Who guesses what a report said learns nothing from asking."""
+    """Guesses of a report's values cannot be verified."""
     operations.publish_survey(store, survey, Terms(invitations=invitations))
     made = operations.create_invitations(store, "health", 2)
     good = made[0] if invitations else None
@@ -108,10 +108,10 @@ def test_whatever_comes_with_a_known_id_gets_the_same_answer(
         ),
     ],
 )
-def test_a_group_with_old_ids_counts_the_new_ones(
+def test_a_group_with_known_ids_counts_only_new_ones(
     store, published, second, true_counts, old, groups, outcomes, health, seconds
 ):
-    """Numbers are ids; an id known or met before is a duplicate, whatever it comes with."""
+    """Numbers are ids. A known or repeated id is a duplicate, whatever its values."""
     surveys = {"health": published, "second": second}
     for name, id in old:
         store.reports.add(name, surveys[name].digest, [report(id, 1, 1)])
@@ -129,9 +129,7 @@ def test_a_group_with_old_ids_counts_the_new_ones(
     }
 
 
-def test_an_answer_that_was_lost_after_the_commit_is_a_duplicate(
-    store, published, true_counts, monkeypatch
-):
+def test_a_retry_after_a_lost_response_is_a_duplicate(store, published, true_counts, monkeypatch):
     dialect = store.database.engine.dialect
     commit = dialect.do_commit
 
@@ -150,10 +148,10 @@ def test_an_answer_that_was_lost_after_the_commit_is_a_duplicate(
     assert true_counts() == {1: Counter({b"\0\0": 2})}
 
 
-def test_a_failure_at_any_statement_leaves_nothing_of_a_group(
+def test_a_failure_at_any_statement_rolls_back_the_whole_group(
     store, survey, second, dump, true_counts
 ):
-    """Every statement of a group with all there is: old ids, a closed survey, invitations."""
+    """The group has known ids, a closed survey and invitations; each statement fails once."""
     shape = survey.report_space
     ended = Survey("ended", "Ended", survey.schema, survey.mechanism)
     for each, terms in ((survey, Terms(invitations=True)), (ended, Terms())):
@@ -212,7 +210,7 @@ def test_a_failure_at_any_statement_leaves_nothing_of_a_group(
     assert store.invitations.count("health").used == 2
 
 
-def test_two_processes_with_common_ids_count_each_once(database, store, published, true_counts):
+def test_two_stores_with_common_ids_count_each_once(database, store, published, true_counts):
     sent: set[int] = set()
     lock = threading.Lock()
 
@@ -236,7 +234,7 @@ def test_two_processes_with_common_ids_count_each_once(database, store, publishe
 
 
 class CountingMachine(RuleBasedStateMachine):
-    """A store beside a model of plain dictionaries."""
+    """Compares a store with a model of plain dictionaries."""
 
     store: Store
     survey: Survey
@@ -329,7 +327,7 @@ class CountingMachine(RuleBasedStateMachine):
         if fresh and not batch:
             return
         if fresh:
-            # What an honest client sends: each id once, each with an invitation.
+            # As an honest client: each id once, each with an invitation.
             batch = list(dict(batch).items())
             brought = (good + [None] * len(batch))[: len(batch)] if self.terms[name] else None
         else:
@@ -383,7 +381,7 @@ class CountingMachine(RuleBasedStateMachine):
             assert count.used == count.issued - count.withdrawn - count.unused
 
 
-def test_a_store_does_what_plain_dictionaries_do(database, store, survey, raw, rows):
+def test_a_store_behaves_like_plain_dictionaries(database, store, survey, raw, rows):
     def empty() -> None:
         with raw.begin() as connection:
             for table in reversed(metadata.sorted_tables):

@@ -1,4 +1,4 @@
-"""Invitations: each lets one report in, and nothing says which."""
+"""Invitations: each admits one report, and the tables do not link the two."""
 
 import threading
 from collections import Counter
@@ -34,7 +34,7 @@ def add(store, invited):
 
 @pytest.fixture
 def counts(store):
-    """Issued, used, withdrawn and unused invitations, which always add up."""
+    """Return a function that counts issued, used, withdrawn and unused invitations."""
 
     def read(id: str = "health") -> tuple[int, int, int, int]:
         count = store.invitations.count(id)
@@ -51,11 +51,11 @@ def counts(store):
         pytest.param([["1a"], ["2a"]], [(1, 0), None], id="an invitation in two requests"),
         pytest.param([["1a"], ["1a"]], [(1, 0), (0, 1)], id="a retry in the same group"),
         pytest.param([["1a", "2"], ["3a"]], [None, (1, 0)], id="after a refused request"),
-        # Another good one that comes with a retry stays good.
+        # A valid invitation that is sent with a retry is not spent.
         pytest.param([["1a"], ["1", "1b", "2c"]], [(1, 0), (1, 2)], id="whatever a retry brings"),
     ],
 )
-def test_reports_of_one_transaction_need_an_invitation_each(
+def test_each_report_of_a_shared_transaction_needs_an_invitation(
     store, add, counts, true_counts, requests, outcomes
 ):
     given = dict(zip("abc", operations.create_invitations(store, "health", 3), strict=True))
@@ -75,10 +75,10 @@ def test_reports_of_one_transaction_need_an_invitation_each(
     assert true_counts() == {1: Counter({b"\0\0": counted})}
 
 
-def test_of_two_processes_with_one_invitation_one_counts(
+def test_two_stores_count_one_report_for_each_invitation(
     database, store, invited, counts, true_counts
 ):
-    """Forty invitations, each brought to both at the same moment with different reports."""
+    """Both stores get each of forty invitations at the same time, with different reports."""
     made = operations.create_invitations(store, "health", 40)
     together = threading.Barrier(2, timeout=PATIENCE)
 
@@ -102,10 +102,8 @@ def test_of_two_processes_with_one_invitation_one_counts(
     assert true_counts() == {1: Counter({b"\1\1": 40})}
 
 
-def test_a_retry_that_comes_while_its_report_is_being_committed_is_a_duplicate(
-    database, store, invited, counts
-):
-    """It waits for that, and then finds its invitation spent and itself counted."""
+def test_a_retry_during_the_commit_of_its_report_is_a_duplicate(database, store, invited, counts):
+    """The retry waits for the commit, and then finds its report counted."""
     [only] = operations.create_invitations(store, "health", 1)
     shape = invited.report_space
     made = check("health", invited.digest, shape, [report(1, 0, 0, invitation=only)])
@@ -130,7 +128,7 @@ def test_a_retry_that_comes_while_its_report_is_being_committed_is_a_duplicate(
         try:
             assert committing.wait(PATIENCE)
             again = threads.submit(other.reports.count, made)
-            # SQLite has it wait as soon as it begins.
+            # On SQLite, a transaction waits as soon as it begins.
             begun = other.reports._commits
             wait_until(lambda: begun._thread if database.startswith("sqlite") else looked.is_set())
             assert not again.done()
@@ -141,10 +139,10 @@ def test_a_retry_that_comes_while_its_report_is_being_committed_is_a_duplicate(
 
 
 @pytest.mark.parametrize("together", [True, False])
-def test_nothing_tells_whose_invitation_let_a_report_in(
+def test_tables_do_not_link_reports_to_invitations(
     database, store, survey, raw, dump, monkeypatch, together
 ):
-    """The same reports with the same invitations dealt the other way leave the same rows."""
+    """Exchanging the invitations of the same reports leaves the same rows."""
     fixed = [bytes([number]) * 16 for number in range(12)]
     worlds = []
     for dealt in (fixed[:8], fixed[7::-1]):
@@ -173,7 +171,7 @@ def test_nothing_tells_whose_invitation_let_a_report_in(
         if together:
             store.reports.add("health", survey.digest, batch)
         else:
-            # In the order of the invitations, as if people came in the order of a mailing.
+            # In the order of the invitations, as if respondents answered in the order of a mailing.
             for each in sorted(batch, key=lambda each: each.invitation):
                 store.reports.add("health", survey.digest, [each])
         worlds.append(_said(dump()))
@@ -183,7 +181,7 @@ def test_nothing_tells_whose_invitation_let_a_report_in(
 
 
 def _said(tables):
-    """Every row, without the numbers that go on and the times that pass in any case."""
+    """Return every row without sequential numbers and times."""
     told = {
         name: sorted(
             tuple(

@@ -1,4 +1,4 @@
-"""Nobody waits without a limit for a database that another process holds."""
+"""Waiting for a database that another process has locked is limited."""
 
 import os
 import subprocess
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indir
 
 @pytest.fixture
 def impatient(database, monkeypatch) -> str:
-    """The database with limits of a fraction of a second instead of seconds."""
+    """The database with timeouts of a fraction of a second."""
     for name in ("_LOCK_TIMEOUT", "_PROBE_TIMEOUT", "_COMPACTION_TIMEOUT"):
         monkeypatch.setattr(module, name, 0.3)
     shorter = module._POSTGRESQL["options"].replace("lock_timeout=10s", "lock_timeout=0.3s")
@@ -34,7 +34,7 @@ def impatient(database, monkeypatch) -> str:
 
 @pytest.fixture
 def held(raw) -> Callable[[], AbstractContextManager[None]]:
-    """Hold the writer's lock, as another program would."""
+    """Return a context manager that holds the writer's lock, as another program would."""
 
     @contextmanager
     def hold() -> Iterator[None]:
@@ -50,9 +50,7 @@ def held(raw) -> Callable[[], AbstractContextManager[None]]:
     return hold
 
 
-def test_a_lock_of_another_process_is_waited_for_in_vain_for_a_while_only(
-    impatient, published, held, true_counts
-):
+def test_waiting_for_the_lock_of_another_process_times_out(impatient, published, held, true_counts):
     with Store(impatient) as store:
         store.database.check()
         with held():
@@ -64,7 +62,7 @@ def test_a_lock_of_another_process_is_waited_for_in_vain_for_a_while_only(
             ):
                 with pytest.raises(StoreUnavailable, match="the database does not answer"):
                     act()
-            # Refused by itself, whatever becomes of the database; it is written down later.
+            # A refusal needs no database; it is written later.
             refuse(store)
         store.database.check()
         assert store.reports.daily_outcomes("health")[0].refused == {"too-large": 1}
@@ -72,7 +70,7 @@ def test_a_lock_of_another_process_is_waited_for_in_vain_for_a_while_only(
     assert true_counts()[1].total() == 1
 
 
-def test_one_transaction_waits_for_locks_for_a_shorter_time_than_others(database):
+def test_one_transaction_can_have_a_shorter_lock_timeout(database):
     sqlite = database.startswith("sqlite")
     setting = "PRAGMA busy_timeout" if sqlite else "SHOW lock_timeout"
     with Store(database) as store:
@@ -102,7 +100,7 @@ print(http.get("/readyz").status_code)
 """
 
 
-def test_a_collector_whose_disk_takes_nothing_is_not_ready_and_says_why_once(database):
+def test_a_collector_with_a_full_disk_is_not_ready_and_logs_the_reason_once(database):
     if not database.startswith("sqlite"):
         return
     command = [sys.executable, "-c", _NO_ROOM, database]
@@ -113,7 +111,7 @@ def test_a_collector_whose_disk_takes_nothing_is_not_ready_and_says_why_once(dat
     assert second.startswith("available again after: the database does not answer (SQLITE_")
 
 
-def test_a_lock_that_is_given_back_in_time_is_waited_for(database, published, held):
+def test_a_lock_that_is_released_in_time_is_waited_for(database, published, held):
     with Store(database) as store:
         free = threading.Event()
 
@@ -129,7 +127,7 @@ def test_a_lock_that_is_given_back_in_time_is_waited_for(database, published, he
         holder.join()
 
 
-def test_a_forked_process_leaves_its_parents_connections_alone(database, store, published):
+def test_a_forked_process_does_not_use_its_parents_connections(database, store, published):
     store.reports.add("health", published.digest, [report(1, 0, 0)])
     child = os.fork()
     if child == 0:

@@ -1,4 +1,4 @@
-"""Migrations lead to the tables of this program, and are all or nothing."""
+"""Migrations create the tables of the program, and are atomic."""
 
 import multiprocessing
 from concurrent.futures import ThreadPoolExecutor
@@ -28,7 +28,7 @@ SCRIPTS = Path(database.__file__).parent / "migrations"
 
 @pytest.fixture
 def raw(fresh_database):
-    """The database without the store in between."""
+    """The database without a store."""
     database = Database(fresh_database)
     yield database
     database.engine.dispose()
@@ -36,7 +36,7 @@ def raw(fresh_database):
 
 @pytest.fixture
 def halftruth(command, fresh_database, monkeypatch):
-    """Run a command on a database without tables."""
+    """Return a function that runs a command on a database without tables."""
     monkeypatch.setenv("HALFTRUTH_DATABASE", fresh_database)
     return command
 
@@ -54,7 +54,7 @@ def all_rows(database: Database, names=None):
 
 
 def structure(database: Database):
-    """Columns, types, keys and constraints of every table, as the database tells them."""
+    """Return the columns, types, keys and constraints of every table from the database."""
     with database.reading() as connection:
         seen = inspect(connection)
         return {
@@ -85,7 +85,7 @@ def without_rowid(database: Database) -> set[str]:
         return {name for name, sql in rows if "WITHOUT ROWID" in sql.upper()}
 
 
-def test_the_last_revision_is_the_one_that_this_program_works_with(fresh_database):
+def test_the_last_revision_is_that_of_the_program(fresh_database):
     config = Config()
     config.set_main_option("script_location", str(SCRIPTS))
     scripts = ScriptDirectory.from_config(config)
@@ -104,7 +104,7 @@ def test_a_fresh_database_gets_its_tables_by_migrations(fresh_database, raw, sur
     assert all_rows(raw) == rows
 
 
-def test_the_migrations_lead_to_the_tables_of_the_program(fresh_database, raw):
+def test_migrations_create_the_tables_of_the_program(fresh_database, raw):
     Store(fresh_database).close()
     with raw.reading() as connection:
         context = MigrationContext.configure(
@@ -133,7 +133,7 @@ def test_the_migrations_lead_to_the_tables_of_the_program(fresh_database, raw):
         ("9999", f"version 9999, which is newer than {VERSION}; expected a newer halftruth"),
     ],
 )
-def test_tables_of_another_version_are_refused_in_one_line_and_left_alone(
+def test_tables_of_another_version_are_refused_and_unchanged(
     fresh_database, raw, halftruth, version, said
 ):
     Store(fresh_database).close()
@@ -148,7 +148,7 @@ def test_tables_of_another_version_are_refused_in_one_line_and_left_alone(
     assert all_rows(raw) == before
 
 
-def test_a_database_that_is_changed_under_a_running_store_is_noticed(fresh_database, raw):
+def test_a_running_store_notices_a_changed_version(fresh_database, raw):
     with Store(fresh_database) as store:
         store.database.check()
         with raw.writing() as connection:
@@ -156,7 +156,7 @@ def test_a_database_that_is_changed_under_a_running_store_is_noticed(fresh_datab
         with pytest.raises(SchemaOutdated):
             store.database.check()
         if not raw.is_sqlite:
-            # SQLite compacts a whole file, PostgreSQL the tables that this program knows.
+            # SQLite compacts the whole file, PostgreSQL only known tables.
             with pytest.raises(SchemaOutdated):
                 store.database.compact()
 
@@ -176,7 +176,7 @@ def test_a_fresh_database_can_be_migrated_before_it_is_used(fresh_database, raw,
 
 
 @pytest.mark.parametrize("at", ["CREATE TABLE surveys", "CREATE TABLE audit", "COMMIT"])
-def test_a_migration_that_fails_leaves_nothing(fresh_database, raw, at):
+def test_a_failed_migration_is_rolled_back(fresh_database, raw, at):
     failing = Database(fresh_database)
 
     def fail(statement: str) -> None:
@@ -187,12 +187,12 @@ def test_a_migration_that_fails_leaves_nothing(fresh_database, raw, at):
         failing.migrate()
     failing.close()
     assert all_rows(raw) == {}
-    # And can be done again.
+    # It can be repeated.
     raw.migrate()
     assert all_rows(raw).keys() == {"alembic_version", *metadata.tables}
 
 
-def test_tables_that_somebody_made_are_left_alone(raw):
+def test_tables_of_other_programs_are_unchanged(raw):
     with raw.writing() as connection:
         connection.exec_driver_sql("CREATE TABLE invitations (mine INTEGER)")
     before = all_rows(raw)
@@ -201,8 +201,8 @@ def test_tables_that_somebody_made_are_left_alone(raw):
     assert all_rows(raw) == before
 
 
-def test_a_fresh_database_that_somebody_else_writes_is_waited_for(fresh_database):
-    """SQLite would not wait by itself: a file gets its log by a lock that is raised."""
+def test_opening_a_fresh_database_waits_for_other_writers(fresh_database):
+    """SQLite does not wait on its own when it enables the write-ahead log."""
     engine = create_engine(fresh_database.replace("postgresql:", "postgresql+psycopg:"))
     with ThreadPoolExecutor() as threads, engine.connect() as other:
         if engine.dialect.name == "sqlite":
@@ -225,9 +225,9 @@ def open_and_close(url: str) -> str:
     return "opened"
 
 
-def test_processes_that_meet_a_fresh_database_at_once_all_open_it(fresh_database, raw):
-    """As the workers of a server, or two servers, do."""
-    # Forked, for importing the program takes far longer than the meeting.
+def test_concurrent_processes_can_all_open_a_fresh_database(fresh_database, raw):
+    """As with the workers of a server, or with two servers."""
+    # Forked, since importing the program would separate the processes in time.
     with multiprocessing.get_context("fork").Pool(4) as pool:
         assert pool.map(open_and_close, [fresh_database] * 4, chunksize=1) == ["opened"] * 4
     assert all_rows(raw)["alembic_version"] == [(VERSION,)]

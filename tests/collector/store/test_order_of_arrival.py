@@ -1,8 +1,7 @@
-"""What somebody learns who reads the files and tables: everything but the order of arrival.
+"""Files and tables do not reveal the order in which reports arrived.
 
-Two stores begin as copies of one another and get the same reports in different orders. Until they
-are compacted, an intruder tells the orders apart (which shows that these tests would notice);
-afterwards there is nothing left that differs.
+Two stores start as copies and get the same reports in different orders. Before a compaction, their
+files reveal the orders, which shows that these tests can detect them. Afterwards they are equal.
 """
 
 import random
@@ -33,7 +32,7 @@ from .conftest import cell_of, refuse, report
 
 REPORTS = 150
 
-#: So many cells that most of them are reported once: their order would be that of the reports.
+#: Most of its many cells are reported once, so that their order could reveal that of the reports.
 SURVEY = Survey(
     "wide",
     "Wide",
@@ -51,14 +50,14 @@ VALUES = [
 
 
 class SqliteFiles:
-    """What an intruder has who copies the files of a store."""
+    """The files of a SQLite store, as an intruder can copy them."""
 
     def __init__(self, file: Path) -> None:
         self.url = f"sqlite:///{file}"
         self._file = file
 
     def read(self) -> bytes:
-        """The file with the log beside it, without the numbers of changes in its first page."""
+        """Return the file and its log, without the change counters of the first page."""
         data = bytearray(self._file.read_bytes())
         data[24:28] = data[92:96] = bytes(4)
         log = self._file.with_name(f"{self._file.name}-wal")
@@ -66,18 +65,18 @@ class SqliteFiles:
 
 
 class PostgresqlFiles:
-    """What an intruder has who reads PostgreSQL's tables and their files."""
+    """The tables of PostgreSQL and their files, as an intruder can read them."""
 
     def __init__(self, url: str) -> None:
         self.url = url
         self._engine = create_engine(make_url(url.replace("postgresql:", "postgresql+psycopg:")))
 
     def read(self) -> bytes:
-        """The files of the tables and indexes, without the numbers of log and transaction."""
+        """Return the files of tables and indexes, without log positions and transaction ids."""
         found = b""
         with self._engine.begin() as connection:
             run = connection.exec_driver_sql
-            # Pages are in memory until then.
+            # Write the pages to the files.
             run("CHECKPOINT")
             for table in COMPACTED:
                 makers = {row[0] for row in run(f"SELECT xmin::text::bigint FROM {table.name}")}
@@ -88,7 +87,7 @@ class PostgresqlFiles:
                         pages[start : start + 10] = bytes(10)
                         pages[start + 20 : start + 24] = bytes(4)
                     found += bytes(pages)
-                # One transaction has made all rows, or else its number tells the order.
+                # If several transactions wrote the rows, their ids reveal the order.
                 if len(makers) == 1:
                     found = found.replace(makers.pop().to_bytes(4, "little"), bytes(4))
         self._engine.dispose()
@@ -100,7 +99,7 @@ Files = SqliteFiles | PostgresqlFiles
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def twins(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Files, Files]]:
-    """Two copies of a store whose survey asks for invitations."""
+    """Two copies of a store whose survey requires invitations."""
     if request.param == "sqlite":
         first, second = tmp_path / "first.db", tmp_path / "second.db"
         prepare(f"sqlite:///{first}")
@@ -132,7 +131,7 @@ def prepare(url: str) -> None:
 
 @pytest.fixture
 def fill() -> Iterator[Callable[[Files, bool], Store]]:
-    """Send all reports one by one, in order or the other way; the store stays open."""
+    """Return a function that sends all reports one by one, in order or reversed."""
     with ExitStack() as stores:
 
         def send(files: Files, forwards: bool) -> Store:
@@ -147,30 +146,28 @@ def fill() -> Iterator[Callable[[Files, bool], Store]]:
 
 
 def told_apart(data: bytes) -> float:
-    """Share of pairs of reports, one after the other in the file, that came in that order, too."""
+    """Return the share of successive reports whose positions in the file are in that order."""
     positions = [data.rfind(id_.bytes) for id_ in IDS]
     assert min(positions) >= 0
     rising = sum(a < b for a, b in pairwise(positions))
     return rising / (REPORTS - 1)
 
 
-def test_after_a_compaction_the_files_are_the_same_whatever_the_order(twins, fill):
+def test_compacted_files_do_not_depend_on_the_order_of_reports(twins, fill):
     first, second = twins
     one, other = fill(first, True), fill(second, False)
     before, otherwise = told_apart(first.read()), told_apart(second.read())
-    # Within a page, SQLite goes backwards, PostgreSQL forwards.
+    # Within a page, SQLite writes backwards, PostgreSQL forwards.
     assert min(before, otherwise) < 0.2
     assert max(before, otherwise) > 0.8
     for store in (one, other):
         store.database.compact()
     assert first.read() == second.read()
-    # None is left from before, either.
+    # The order is not that of arrival in either store.
     assert 0.35 < told_apart(first.read()) < 0.65
 
 
-def test_back_ups_and_exports_have_no_order_and_the_end_of_a_survey_destroys_it(
-    twins, fill, tmp_path
-):
+def test_backups_exports_and_closed_surveys_do_not_reveal_the_order(twins, fill, tmp_path):
     written = []
     for files, forwards in zip(twins, (True, False), strict=True):
         store = fill(files, forwards)
@@ -185,7 +182,7 @@ def test_back_ups_and_exports_have_no_order_and_the_end_of_a_survey_destroys_it(
 
 
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
-def test_reports_that_arrive_during_compactions_count_once(store, published, true_counts):
+def test_reports_that_arrive_during_compactions_are_counted_once(store, published, true_counts):
     stop = threading.Event()
     seen: list[int] = []
 
@@ -208,14 +205,14 @@ def test_reports_that_arrive_during_compactions_count_once(store, published, tru
             sender.result(PATIENCE)
         stop.set()
         reader.result(PATIENCE)
-    # PostgreSQL would show an old transaction empty tables.
+    # PostgreSQL could show empty tables to an old transaction.
     assert seen == sorted(seen)
     operations.compact(store)
     assert true_counts()[1].total() == 1200
 
 
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
-def test_a_compaction_keeps_everything_and_merges_shards(database, store, published, rows, raw):
+def test_a_compaction_keeps_all_rows_and_merges_shards(database, store, published, rows, raw):
     store.reports.add("health", published.digest, [report(n, *cell_of(n)) for n in range(30)])
     refuse(store)
     operations.create_invitations(store, "health", 3)
@@ -237,7 +234,7 @@ def test_a_compaction_keeps_everything_and_merges_shards(database, store, publis
 
 
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
-def test_who_reads_for_long_puts_a_compaction_off(store, published, raw, monkeypatch, caplog):
+def test_a_long_read_makes_a_compaction_time_out(store, published, raw, monkeypatch, caplog):
     monkeypatch.setattr(module, "_COMPACTION_TIMEOUT", 0.3)
     store.reports.add("health", published.digest, [report(1, 0, 0)])
     with raw.connect() as reader:
@@ -247,7 +244,7 @@ def test_who_reads_for_long_puts_a_compaction_off(store, published, raw, monkeyp
         store.reports.add("health", published.digest, [report(2, 0, 0)])
         with pytest.raises(StoreUnavailable):
             operations.compact(store)
-        # A survey ends all the same.
+        # Closing a survey succeeds without the compaction.
         operations.close_survey(store, "health")
         assert "run 'halftruth admin compact'" in caplog.text
     assert store.surveys.get("health").status == "closed"

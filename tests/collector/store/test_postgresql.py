@@ -1,4 +1,4 @@
-"""What only PostgreSQL has: transactions at the same time, and a time zone of its own."""
+"""Features of PostgreSQL only: concurrent transactions, and the time zone of the server."""
 
 import random
 import sqlite3
@@ -31,20 +31,20 @@ pytestmark = pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 INVITED = Terms(invitations=True)
 PAST = datetime(2020, 3, 31, 22, tzinfo=UTC)
 
-#: When the survey was published, which no zone has a part in.
+#: Time of publication, independent of time zones.
 SECONDS = "SELECT EXTRACT(EPOCH FROM published_at) FROM surveys"
 
 
 @pytest.fixture
 def several(database):
-    """Open some stores on the database, as several collectors do."""
+    """Return a function that opens several stores on the database, as several collectors do."""
     with ExitStack() as opened:
         yield lambda number: [opened.enter_context(Store(database)) for _ in range(number)]
 
 
 @contextmanager
 def compaction_begins(store, another, at, threads, rows):
-    """Let another store compact once this one is at a statement, as far as it gets."""
+    """Start a compaction of another store at a statement of this one, and wait for its lock."""
     compacting: list[Future[None]] = []
     waiting = "SELECT 1 FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND NOT granted"
 
@@ -60,7 +60,7 @@ def compaction_begins(store, another, at, threads, rows):
 def test_two_transactions_count_the_same_cell_without_waiting(
     database, store, published, true_counts, rows
 ):
-    """One is held open just before its commit; the other is over before that."""
+    """One is held just before its commit; the other ends earlier."""
     shape = published.report_space
     made = check("health", published.digest, shape, [report(1, 1, 1), report(2, 0, 0)])
     with (
@@ -79,14 +79,14 @@ def test_two_transactions_count_the_same_cell_without_waiting(
     assert true_counts() == {1: Counter({b"\1\1": 2, b"\0\0": 2})}
 
 
-def test_more_transactions_than_shards_count_all_the_same(several, published, true_counts, rows):
+def test_more_transactions_than_shards_count_correctly(several, published, true_counts, rows):
     number = SHARDS + 4
     ready = threading.Barrier(number, timeout=PATIENCE)
     stores = several(number)
     local = threading.local()
 
     def meet(text: str) -> None:
-        # All have chosen their shards before any of them counts.
+        # All choose their shards before any of them counts.
         if "INTO report_ids" in text and not getattr(local, "met", False):
             local.met = True
             ready.wait()
@@ -102,13 +102,8 @@ def test_more_transactions_than_shards_count_all_the_same(several, published, tr
     assert true_counts() == {1: Counter({bytes(cell_of(n)): number for n in range(6)})}
 
 
-def test_batches_in_any_order_never_wait_for_each_other_in_a_circle(
-    several, store, survey, second, true_counts
-):
-    """PostgreSQL would end a circle with an error, and so with StoreUnavailable.
-
-    Operators do what they do meanwhile.
-    """
+def test_batches_in_any_order_do_not_deadlock(several, store, survey, second, true_counts):
+    """A deadlock would raise StoreUnavailable. Operators' actions run at the same time."""
     operations.publish_survey(store, survey, Terms(invitations=True))
     invitations = operations.create_invitations(store, "health", 400)
     sent: set[int] = set()
@@ -163,10 +158,10 @@ def test_batches_in_any_order_never_wait_for_each_other_in_a_circle(
     ],
     ids=["quota", "two surveys"],
 )
-def test_reports_and_a_compaction_never_wait_for_each_other_in_a_circle(
+def test_reports_and_a_compaction_do_not_deadlock(
     database, store, survey, second, first, other, at, true_counts, rows
 ):
-    """It begins between two statements that find out what the surveys take."""
+    """The compaction begins between two statements that read limits and invitations."""
     operations.publish_survey(store, survey, first)
     operations.set_terms(store, "second", other)
     [invitation] = operations.create_invitations(store, "second", 1)
@@ -195,9 +190,7 @@ def test_reports_and_a_compaction_never_wait_for_each_other_in_a_circle(
     ],
     ids=["purge", "delete"],
 )
-def test_what_deletes_rows_and_a_compaction_never_wait_for_each_other_in_a_circle(
-    database, store, published, act, at, rows
-):
+def test_deletions_and_a_compaction_do_not_deadlock(database, store, published, act, at, rows):
     store.reports.add("health", published.digest, [report(1, 1, 1)])
     operations.close_survey(store, "health")
     with (
@@ -210,8 +203,10 @@ def test_what_deletes_rows_and_a_compaction_never_wait_for_each_other_in_a_circl
     assert rows("SELECT * FROM report_ids") == []
 
 
-def test_no_signature_slips_in_while_its_key_is_revoked(database, store, survey, published):
-    """The signature is being published when its key is revoked: it is gone afterwards."""
+def test_a_signature_published_while_its_key_is_revoked_is_removed(
+    database, store, survey, published
+):
+    """The key is revoked while the signature is being published, which removes the signature."""
     key = OperatorKey.create()
     with (
         Store(database) as other,
@@ -233,7 +228,7 @@ def test_no_signature_slips_in_while_its_key_is_revoked(database, store, survey,
 def test_reports_are_counted_while_an_import_is_under_way(
     database, store, published, elsewhere, tmp_path, true_counts, monkeypatch
 ):
-    """Whoever counts in the same cells waits for nobody on PostgreSQL, however long it takes."""
+    """Counting in the same cells does not wait for the import."""
     monkeypatch.setattr(sqlite_files, "PAGE", 5)
     operations.publish_survey(elsewhere, published)
     elsewhere.reports.add("health", published.digest, [report(n, 1, n % 3) for n in range(20)])
@@ -249,8 +244,8 @@ def test_reports_are_counted_while_an_import_is_under_way(
     assert true_counts()[1].total() == 30
 
 
-def test_times_survive_whatever_the_zone_of_the_server(postgresql, database, survey, tmp_path):
-    """A server's own zone must not move them when SQLite keeps them without one."""
+def test_times_do_not_depend_on_the_time_zone_of_the_server(postgresql, database, survey, tmp_path):
+    """SQLite stores times without a zone, so the zone of the server must not shift them."""
     with postgresql_database(postgresql) as url:
         name = url.rpartition("/")[2]
         with postgresql.connect() as connection:
@@ -272,10 +267,10 @@ def test_times_survive_whatever_the_zone_of_the_server(postgresql, database, sur
     )
 
 
-def test_a_quota_holds_whatever_the_isolation_that_the_server_gives_by_default(
+def test_a_quota_holds_with_any_default_isolation_of_the_server(
     database, store, survey, rows, counted
 ):
-    """A snapshot from before the wait for another transaction does not have its reports."""
+    """A snapshot taken before waiting for another transaction lacks its reports."""
     operations.publish_survey(store, survey, Terms(max_reports=1))
     made = check("health", survey.digest, survey.report_space, [report(1, 1, 1)])
     given = "-c default_transaction_isolation=repeatable\\ read"
@@ -296,8 +291,8 @@ def test_a_quota_holds_whatever_the_isolation_that_the_server_gives_by_default(
     assert counted() == 1
 
 
-def test_a_survey_is_closed_after_what_is_being_counted(database, store, published, true_counts):
-    """So nothing is counted any more once it is said to be closed."""
+def test_closing_a_survey_waits_for_reports_being_counted(database, store, published, true_counts):
+    """So no report is counted after the survey is reported as closed."""
     shape = published.report_space
     made = check("health", published.digest, shape, [report(1, 1, 1)])
     with (
@@ -316,10 +311,10 @@ def test_a_survey_is_closed_after_what_is_being_counted(database, store, publish
     assert true_counts() == {1: Counter({b"\1\1": 1})}
 
 
-def test_a_report_that_arrives_here_while_it_is_imported_counts_once(
+def test_a_report_that_arrives_while_it_is_imported_is_counted_once(
     database, store, published, elsewhere, tmp_path, true_counts, monkeypatch
 ):
-    """Nothing says what it said, so the import gives way."""
+    """The values of the report are unknown, so the import is refused."""
     monkeypatch.setattr(sqlite_files, "PAGE", 5)
     operations.publish_survey(elsewhere, published)
     elsewhere.reports.add("health", published.digest, [report(n, 1, n % 3) for n in range(20)])

@@ -1,4 +1,4 @@
-"""What is deleted is gone from every table and file, and nothing else goes with it."""
+"""Deleting and purging remove a survey's rows from all tables and files, and no others."""
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indir
 
 INVITED = Terms(invitations=True)
 
-#: Tables whose rows are of a survey, by the column that says of which.
+#: Columns that identify the survey, by table.
 OF_SURVEYS = {
     table.name: "number" if table.name == "surveys" else "survey"
     for table in metadata.sorted_tables
@@ -33,7 +33,7 @@ def numbers(store):
 
 @pytest.fixture
 def of_survey(rows):
-    """How many rows each table has of a survey."""
+    """Return a function that counts the rows of a survey in each table."""
     return lambda number: {
         table: rows(f"SELECT count(*) FROM {table} WHERE {column} = {number}")[0][0]
         for table, column in OF_SURVEYS.items()
@@ -56,7 +56,7 @@ def filled(store, published, second):
 
 
 def closed_for(store, rows, raw, id, days):
-    """Close a survey as if that had been so many days ago."""
+    """Close a survey as of a number of days ago."""
     operations.close_survey(store, id)
     moment = datetime.now(UTC) - timedelta(days=days)
     with raw.begin() as connection:
@@ -65,7 +65,7 @@ def closed_for(store, rows, raw, id, days):
         )
 
 
-def test_a_deleted_survey_leaves_no_row_and_takes_no_other_one(
+def test_deleting_a_survey_removes_all_its_rows_and_no_others(
     filled, dump, numbers, of_survey, published
 ):
     number, before = numbers()["health"], dump()
@@ -92,14 +92,16 @@ def test_a_deleted_survey_leaves_no_row_and_takes_no_other_one(
         operations.delete_survey(filled, "health")
 
 
-def test_a_survey_of_the_same_id_begins_anew(filled, published, of_survey, numbers):
+def test_a_survey_published_again_after_deletion_starts_empty(
+    filled, published, of_survey, numbers
+):
     operations.delete_survey(filled, "health")
     operations.publish_survey(filled, published, INVITED)
     found = of_survey(numbers()["health"])
     assert found.pop("surveys") == 1
     assert set(found.values()) == {0}
     assert filled.surveys.state("health").reports == 0
-    # Ids that were known are not any more.
+    # Ids that were counted before are unknown.
     [invitation] = operations.create_invitations(filled, "health", 1)
     receipt = filled.reports.add(
         "health", published.digest, [report(0, 0, 0, invitation=invitation)]
@@ -107,7 +109,7 @@ def test_a_survey_of_the_same_id_begins_anew(filled, published, of_survey, numbe
     assert (receipt.accepted, receipt.duplicates) == (1, 0)
 
 
-def test_a_deleted_survey_is_in_no_file_of_sqlite(filled, database, published):
+def test_sqlite_files_hold_nothing_of_a_deleted_survey(filled, database, published):
     if not database.startswith("sqlite"):
         pytest.skip("PostgreSQL's files are held by its server; compacting them has its own test")
     wanted = UUID(int=2).bytes, b"Health at work"
@@ -124,7 +126,7 @@ def test_a_deleted_survey_is_in_no_file_of_sqlite(filled, database, published):
     assert found() == [False, False]
 
 
-def test_reports_that_arrive_while_a_survey_is_deleted_are_nobodys(store, published, of_survey):
+def test_reports_that_arrive_during_a_deletion_leave_no_rows(store, published, of_survey):
     number = store.surveys.get("health").number
     digest = published.digest
     operations.set_terms(store, "health", Terms())
@@ -144,7 +146,7 @@ def test_reports_that_arrive_while_a_survey_is_deleted_are_nobodys(store, publis
     assert set(of_survey(number).values()) == {0}
 
 
-def test_only_surveys_that_ended_long_enough_ago_are_purged(filled, rows, raw, numbers, of_survey):
+def test_only_surveys_closed_for_long_enough_are_purged(filled, rows, raw, numbers, of_survey):
     closed_for(filled, rows, raw, "health", days=31)
     assert operations.purge(filled, 32) == []
     counted = filled.reports.counts("health")[1]
@@ -189,12 +191,12 @@ YESTERDAY = NOW - timedelta(days=1)
     [{"closes_at": NOW - timedelta(days=31)}, {"max_reports": 3}],
     ids=["deadline", "quota"],
 )
-def test_a_survey_that_ended_by_its_terms_is_purged_like_one_that_was_closed(
+def test_surveys_that_ended_by_their_terms_are_purged_for_good(
     filled, raw, numbers, of_survey, published, limits
 ):
     number = numbers()["health"]
     operations.set_terms(filled, "health", limits)
-    # Its last reports came only today, whatever the deadline says: their retries may come.
+    # Its last reports arrived today, despite the deadline, and may be retried.
     assert operations.purge(filled, 30) == []
     counted_on(raw, number, NOW - timedelta(days=31))
     assert operations.purge(filled, 32) == []
@@ -205,7 +207,7 @@ def test_a_survey_that_ended_by_its_terms_is_purged_like_one_that_was_closed(
     assert found["cells"] > 0
     assert filled.surveys.state("health").reports == 3
     assert operations.purge(filled, 0) == []
-    # Its end is final: an id that is not known any more would count twice.
+    # Its end is final, since purged ids would be counted twice.
     operations.set_terms(filled, "health", {"closes_at": None, "max_reports": 9})
     with pytest.raises(SurveyClosed):
         filled.reports.add("health", published.digest, [report(0, *cell_of(0))])
@@ -218,9 +220,7 @@ def test_a_survey_that_ended_by_its_terms_is_purged_like_one_that_was_closed(
     [{}, {"closes_at": NOW + timedelta(days=1)}, {"max_reports": 4}, {"closes_at": YESTERDAY}],
     ids=["none", "deadline ahead", "quota not reached", "deadline of yesterday"],
 )
-def test_a_survey_that_takes_reports_or_ended_lately_is_not_purged(
-    filled, raw, numbers, dump, limits
-):
+def test_open_or_recently_ended_surveys_are_not_purged(filled, raw, numbers, dump, limits):
     operations.set_terms(filled, "health", limits)
     counted_on(raw, numbers()["health"], NOW - timedelta(days=99))
     before = dump()
@@ -228,9 +228,7 @@ def test_a_survey_that_takes_reports_or_ended_lately_is_not_purged(
     assert dump() == before
 
 
-def test_a_purged_survey_counts_nothing_and_is_exported_and_imported_no_more(
-    filled, tmp_path, published
-):
+def test_a_purged_survey_refuses_reports_exports_and_imports(filled, tmp_path, published):
     file = tmp_path / "before.reports"
     operations.export_reports(filled, "health", file)
     operations.close_survey(filled, "health")
@@ -245,7 +243,7 @@ def test_a_purged_survey_counts_nothing_and_is_exported_and_imported_no_more(
     assert filled.surveys.state("health").reports == 3
 
 
-def test_states_have_the_numbers_of_each_survey(filled):
+def test_states_hold_the_counts_of_each_survey(filled):
     first, second = filled.surveys.states()
     for state in (first, second):
         assert (state.reports, state.invited, state.withdrawn, state.unused) == (3, 5, 0, 2)

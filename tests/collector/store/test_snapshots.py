@@ -1,4 +1,4 @@
-"""Counts are read once between two reports, and never shown when others have been counted."""
+"""Counts are cached until further reports are counted."""
 
 from contextlib import contextmanager
 
@@ -42,7 +42,7 @@ def test_cells_are_read_again_only_after_a_report(store, published):
     assert counted(store) == {(0, 2): 2, (1, 1): 1}
 
 
-def test_reports_that_another_process_counted_are_seen(store, published, database):
+def test_reports_counted_by_another_store_are_included(store, published, database):
     store.reports.add("health", published.digest, [report(1, 0, 2)])
     assert counted(store) == {(0, 2): 1}
     with Store(database) as other:
@@ -50,7 +50,7 @@ def test_reports_that_another_process_counted_are_seen(store, published, databas
     assert counted(store) == {(0, 2): 1, (1, 1): 1}
 
 
-def test_a_survey_that_was_deleted_and_published_again_has_its_own_counts(store, published):
+def test_a_survey_published_again_after_deletion_has_its_own_counts(store, published):
     store.reports.add("health", published.digest, [report(1, 0, 2)])
     assert counted(store) == {(0, 2): 1}
     operations.delete_survey(store, "health")
@@ -59,7 +59,7 @@ def test_a_survey_that_was_deleted_and_published_again_has_its_own_counts(store,
     assert counted(store) == {(1, 1): 1}
 
 
-def test_of_many_surveys_those_read_last_are_kept(store, published, second, monkeypatch):
+def test_the_cache_keeps_the_surveys_read_last(store, published, second, monkeypatch):
     for survey in (published, second):
         store.reports.add(survey.id, survey.digest, [report(1, 0, 2)])
     size = store.reports.snapshot("health").counts.nbytes

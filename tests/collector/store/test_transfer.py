@@ -1,4 +1,4 @@
-"""Back-ups show one moment and come back whole; counts of other collectors count once."""
+"""Back-ups are consistent and restored completely; imported reports are counted once."""
 
 import sqlite3
 import stat
@@ -27,20 +27,20 @@ from wire import PATIENCE
 
 from .conftest import holding, refuse, report, statements
 
-#: Where SQL differs; files are those of SQLite wherever their rows come from.
+#: For tests whose SQL differs; files are always SQLite's.
 both = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 
 
 @pytest.fixture
 def folder(tmp_path) -> Path:
-    """Where files go, with nothing else in it."""
+    """An empty folder for files."""
     made = tmp_path / "files"
     made.mkdir()
     return made
 
 
 def fill(store: Store, survey: Survey) -> None:
-    """Some of everything."""
+    """Add rows to every table."""
     key = OperatorKey.create()
     invited = Terms(invitations=True)
     operations.publish_survey(store, survey, invited, sign(key, survey.digest, invited))
@@ -60,7 +60,7 @@ def fill(store: Store, survey: Survey) -> None:
 
 
 def contents(store: Store):
-    """Every row of every table but those about back-ups, times without their zone."""
+    """Return every row of every table except those about back-ups, with naive times."""
     with store.database.reading() as connection:
         return {
             table.name: sorted(
@@ -91,7 +91,7 @@ def counted(store: Store, id: str = "health") -> dict[tuple[int, ...], int]:
 
 
 @both
-def test_a_back_up_restored_into_the_other_kind_has_every_row(
+def test_a_backup_restored_into_the_other_database_has_every_row(
     store, survey, elsewhere, folder, monkeypatch
 ):
     monkeypatch.setattr(sqlite_files, "PAGE", 7)
@@ -103,7 +103,7 @@ def test_a_back_up_restored_into_the_other_kind_has_every_row(
     assert operations.restore(elsewhere, folder / "all.db") == written
     assert contents(elsewhere) == before
     assert contents(store) == before
-    # And back again.
+    # Back up the restored store as well.
     operations.back_up(elsewhere, folder / "again.db")
     for name in metadata.tables:
         query = f"SELECT * FROM {name}"
@@ -113,7 +113,7 @@ def test_a_back_up_restored_into_the_other_kind_has_every_row(
 
 
 @both
-def test_a_restored_store_goes_on(store, survey, elsewhere, folder):
+def test_a_restored_store_accepts_surveys_and_reports(store, survey, elsewhere, folder):
     fill(store, survey)
     operations.back_up(store, folder / "all.db")
     operations.restore(elsewhere, folder / "all.db")
@@ -125,21 +125,19 @@ def test_a_restored_store_goes_on(store, survey, elsewhere, folder):
     second = elsewhere.surveys.get("second")
     assert elsewhere.reports.add("second", second.digest, [report(1, 1, 1)]).duplicates == 1
     assert elsewhere.invitations.count("health").unused == 3
-    # One has recorded its back-up, the other the third survey.
+    # One store has recorded its back-up, the other the third survey.
     assert len(elsewhere.audit.all()) == len(store.audit.all())
 
 
 @both
-def test_a_back_up_while_others_write_shows_one_moment(
-    store, published, folder, monkeypatch, true_counts
-):
-    """The first page is held until more was counted."""
+def test_a_backup_during_writes_is_consistent(store, published, folder, monkeypatch, true_counts):
+    """The first page is held until further reports are counted."""
     monkeypatch.setattr(sqlite_files, "PAGE", 5)
     store.reports.add("health", published.digest, [report(n, 0, n % 3) for n in range(20)])
     with ThreadPoolExecutor() as threads, holding() as (held, _, hold):
         backing_up = threads.submit(operations.back_up, store, folder / "all.db", hold)
         assert held.wait(PATIENCE)
-        # Nobody has to wait for it.
+        # Reports do not wait for the back-up.
         later = [report(n, 1, n % 3) for n in range(20, 60)]
         assert store.reports.add("health", published.digest, later).accepted == 40
         operations.close_survey(store, "health")
@@ -154,20 +152,20 @@ def test_a_back_up_while_others_write_shows_one_moment(
 
 
 @pytest.mark.parametrize("name", ["all.db", "a [b] *?.db", "100%41 #1&mode=rw?.db", "ü ‚x‘.db"])
-def test_a_file_is_whole_and_its_owners_alone(store, survey, folder, elsewhere, name):
+def test_a_file_is_complete_and_readable_by_its_owner_only(store, survey, folder, elsewhere, name):
     fill(store, survey)
     (folder / "other.db").touch()
     file = folder / name
     rows = operations.back_up(store, file)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    # No log beside it, and no unfinished one.
+    # There is neither a log nor an unfinished file.
     assert {each.name for each in folder.iterdir()} == {"other.db", name}
     assert operations.restore(elsewhere, file) == rows
     assert {each.name for each in folder.iterdir()} == {"other.db", name}
 
 
 @pytest.mark.parametrize("operation", ["back_up", "export"])
-def test_a_file_is_not_overwritten(store, published, folder, operation):
+def test_existing_files_are_not_overwritten(store, published, folder, operation):
     file = folder / "there.db"
     file.write_text("precious")
     for path, said in (
@@ -190,7 +188,7 @@ def write(store: Store, operation: str, file: Path) -> int:
 
 
 @pytest.mark.parametrize("operation", ["back_up", "export"])
-def test_a_full_disk_leaves_nothing(store, published, folder, operation):
+def test_a_full_disk_leaves_no_file(store, published, folder, operation):
     batch = [report(n, n % 2, n % 3) for n in range(5000)]
     store.reports.add("health", published.digest, batch)
 
@@ -212,7 +210,7 @@ def test_a_full_disk_leaves_nothing(store, published, folder, operation):
 
 
 @pytest.mark.parametrize("failure", [KeyboardInterrupt, ValueError])
-def test_what_was_interrupted_leaves_nothing(store, survey, folder, failure):
+def test_interrupted_operations_leave_no_file(store, survey, folder, failure):
     fill(store, survey)
 
     def interrupt(_: int) -> None:
@@ -228,8 +226,8 @@ def test_what_was_interrupted_leaves_nothing(store, survey, folder, failure):
         assert list(folder.iterdir()) == []
 
 
-def test_a_store_that_is_not_empty_takes_no_back_up(store, survey, elsewhere, folder):
-    """Nor of another version; and a back-up of several surveys is no export."""
+def test_a_backup_is_restored_only_into_an_empty_store(store, survey, elsewhere, folder):
+    """A back-up of another version is refused, too, and one of several surveys is no export."""
     file = folder / "all.db"
     fill(store, survey)
     operations.back_up(store, file)
@@ -247,7 +245,7 @@ def test_a_store_that_is_not_empty_takes_no_back_up(store, survey, elsewhere, fo
     assert contents(elsewhere) == before
 
 
-def test_what_is_no_back_up_is_refused_in_one_line(store, folder):
+def test_other_files_are_refused_as_backups_and_exports(store, folder):
     file, before = folder / "some.db", contents(store)
     with closing(sqlite3.connect(file)) as connection:
         connection.execute("CREATE TABLE mine (x)")
@@ -273,7 +271,7 @@ def test_what_is_no_back_up_is_refused_in_one_line(store, folder):
 
 
 @both
-def test_a_restore_that_fails_leaves_nothing_and_can_be_repeated(store, survey, elsewhere, folder):
+def test_a_failed_restore_is_rolled_back_and_can_be_repeated(store, survey, elsewhere, folder):
     fill(store, survey)
     operations.back_up(store, folder / "all.db")
     empty = contents(elsewhere)
@@ -308,7 +306,7 @@ def test_an_export_holds_one_survey_and_no_secrets(store, survey, folder):
 
 @pytest.fixture
 def move(folder):
-    """Import what one collector has counted into another one."""
+    """Return a function that imports the reports of one collector into another."""
 
     def run(source: Store, target: Store) -> tuple[int, int]:
         file = folder / f"{uuid4().hex}.db"
@@ -321,7 +319,7 @@ def move(folder):
 
 @pytest.fixture
 def restored(tmp_path, folder):
-    """Make a collector of its own from another one's back-up."""
+    """Return a function that makes a new collector from another one's back-up."""
     with ExitStack() as stores:
 
         def make(source: Store) -> Store:
@@ -344,10 +342,10 @@ def cells_of(*numbers: int) -> dict[tuple[int, int], int]:
 
 
 @both
-def test_collectors_are_merged_and_each_report_counts_once(
+def test_merging_collectors_counts_each_report_once(
     store, published, elsewhere, move, true_counts, monkeypatch
 ):
-    """However often that is done, and whatever arrives between."""
+    """Also if the import is repeated, and further reports arrive in between."""
     monkeypatch.setattr(sqlite_files, "PAGE", 7)
     operations.publish_survey(elsewhere, published)
     send(store, *range(30))
@@ -360,13 +358,13 @@ def test_collectors_are_merged_and_each_report_counts_once(
     operations.compact(store)
     assert move(elsewhere, store) == (0, 40)
     assert true_counts() == {1: Counter({bytes(cell): n for cell, n in everything.items()})}
-    # Retries of what was imported are known.
+    # Retries of imported reports are duplicates.
     again = [report(n, 0, 0) for n in (100, 139)]
     assert store.reports.add("health", published.digest, again).duplicates == 2
     assert store.reports.daily_outcomes("health")[0].counted == 80
 
 
-def test_imported_reports_are_of_the_days_on_which_they_were_counted(
+def test_imported_reports_keep_the_days_on_which_they_were_counted(
     store, published, elsewhere, move, monkeypatch
 ):
     operations.publish_survey(elsewhere, published)
@@ -384,7 +382,7 @@ def test_imported_reports_are_of_the_days_on_which_they_were_counted(
 
 
 class Clock:
-    """Says that it is a day of May."""
+    """Fake `datetime` whose date is a day of May."""
 
     def __init__(self, day: int) -> None:
         self.day = day
@@ -393,8 +391,8 @@ class Clock:
         return datetime(2026, 5, self.day, tzinfo=zone)
 
 
-def test_an_older_file_of_a_collector_adds_nothing(store, published, elsewhere, folder):
-    """Whether or not the survey is closed by then."""
+def test_an_older_export_adds_nothing(store, published, elsewhere, folder):
+    """Also if the survey is closed."""
     operations.publish_survey(elsewhere, published)
     send(elsewhere, *range(10))
     operations.export_reports(elsewhere, "health", folder / "older.db")
@@ -410,7 +408,7 @@ def test_an_older_file_of_a_collector_adds_nothing(store, published, elsewhere, 
 
 
 @pytest.mark.parametrize("first", ["here", "imported"])
-def test_reports_that_both_have_cannot_be_told_apart_and_stop_the_import(
+def test_an_import_is_refused_if_some_of_its_reports_were_counted_here(
     store, published, elsewhere, dump, move, first
 ):
     operations.publish_survey(elsewhere, published)
@@ -426,10 +424,10 @@ def test_reports_that_both_have_cannot_be_told_apart_and_stop_the_import(
     assert dump() == before
 
 
-def test_one_invitation_counts_once_through_back_up_and_restore(
+def test_an_invitation_is_counted_once_across_backup_and_restore(
     store, published, restored, move, dump, tmp_path
 ):
-    """Each of two stores that go back to one back-up takes it; their counts never meet."""
+    """Two stores restored from one back-up accept it; their reports cannot be merged."""
     operations.set_terms(store, "health", Terms(invitations=True))
     [invitation] = operations.create_invitations(store, "health", 1)
     twin = restored(store)
@@ -439,7 +437,7 @@ def test_one_invitation_counts_once_through_back_up_and_restore(
     for source, target in ((twin, store), (store, twin)):
         with pytest.raises(ParameterError, match="may have taken a report for the same one"):
             move(source, target)
-    # Nor in a third collector, whether or not the twin asks for invitations any more.
+    # Nor in a third collector, whether or not the twin still requires invitations.
     with Store(f"sqlite:///{tmp_path / 'third.db'}") as third:
         assert move(store, third) == (1, 0)
         for terms in (Terms(invitations=True), Terms()):
@@ -452,7 +450,7 @@ def test_one_invitation_counts_once_through_back_up_and_restore(
     assert dump() == before
 
 
-def test_an_unknown_survey_is_published_as_the_other_collector_has_it(
+def test_importing_an_unknown_survey_publishes_it_unchanged(
     store, survey, elsewhere, folder, true_counts
 ):
     fill(store, survey)
@@ -465,7 +463,7 @@ def test_an_unknown_survey_is_published_as_the_other_collector_has_it(
         there.status,
     )
     assert (here.terms, here.signature) == (there.terms, there.signature)
-    # Its invitations stay where they were issued.
+    # Invitations are not transferred.
     count = elsewhere.invitations.count("health")
     assert (count.issued, count.used, count.unused) == (0, 0, 0)
     assert counted(elsewhere) == counted(store) == {(0, 0): 1, (1, 2): 1}
@@ -511,9 +509,7 @@ def test_a_damaged_export_is_refused(store, published, elsewhere, folder):
     operations.import_reports(elsewhere, folder / "there.db")
 
 
-def test_a_signature_of_a_key_that_was_revoked_here_is_not_imported(
-    store, survey, elsewhere, folder
-):
+def test_signatures_of_revoked_keys_are_not_imported(store, survey, elsewhere, folder):
     key = OperatorKey.create()
     operations.publish_survey(store, survey, Terms(), sign(key, survey.digest, Terms()))
     operations.export_reports(store, "health", folder / "there.db")
@@ -523,7 +519,7 @@ def test_a_signature_of_a_key_that_was_revoked_here_is_not_imported(
 
 
 @both
-def test_imports_and_reports_at_the_same_time_count_each_once(
+def test_concurrent_imports_and_reports_are_counted_once(
     store, published, elsewhere, folder, true_counts, monkeypatch
 ):
     monkeypatch.setattr(sqlite_files, "PAGE", 20)
