@@ -1,6 +1,6 @@
 /**
  * Privacy guarantees of a survey, for all answers together and for a single one; the same
- * figures as `halftruth_shared.protection` has everywhere else.
+ * figures as in `halftruth_shared.protection`.
  */
 
 import { SurveyError, SurveyRefused } from "./errors.js";
@@ -22,7 +22,7 @@ export const PRIOR_TENTHS = tenths(PRIOR);
 
 const GAP = "\u202f";
 
-/** Whole numbers below this are written with all digits. */
+/** Whole numbers below this one are formatted with all digits. */
 const WRITTEN_OUT = 10n ** 6n;
 
 /** Names of the attributes that are sent unperturbed, among those that the caller allows.
@@ -80,12 +80,12 @@ export function spentAmplification({ schema, mechanism }) {
 /**
  * Amplification of one question to someone who knows all other answers: between feasible records that
  * differ only in its answer and in the questions asked after it. All options of a multiple-response
- * question are one question. Null if it is infinite. A report about some attributes alone may be meant.
+ * question are one question. Null if it is infinite.
  *
  * @param {Survey} survey
  * @param {import("./attribute.js").Question} question
- * @param {ReadonlySet<string>} [known]
- * @param {ReadonlySet<string>} [reported]
+ * @param {ReadonlySet<string>} [known] Attributes whose true answers are known.
+ * @param {ReadonlySet<string>} [reported] Attributes that the report is about; by default all.
  */
 export function questionAmplification({ schema, mechanism }, { attributes }, known = new Set(), reported) {
   const changed = new Set(attributes.flatMap(({ name }) => [...schema.related(name, known)]));
@@ -94,28 +94,28 @@ export function questionAmplification({ schema, mechanism }, { attributes }, kno
   return mechanism.amplification(new Set(schema.names.filter(isKept)));
 }
 
-/** Amplification that a caller accepts, who allows some attributes to be unprotected; null where it is
- * infinite. It decides whether a survey is accepted, and never what a report of it spends.
+/** Amplification without the attributes that the caller allows to be unprotected; null if it is
+ * infinite. It is only used to accept or refuse a survey: a report spends `spentAmplification`.
  * @type {(survey: Survey, unprotected: ReadonlySet<string>) => Rational | null} */
 function acceptedAmplification({ mechanism, schema }, unprotected) {
-  // What is perturbed and asked after an answer tells of that, too.
+  // A perturbed answer also informs about the answer in its condition, so it always counts.
   const allowed = new Set(unprotected);
   for (const { name, askIf } of schema.attributes) {
     if (askIf.size > 0 && !reveals(schema, mechanism, name)) allowed.delete(name);
   }
-  // What a report never proves still counts.
+  // The answer that cannot be proved still counts.
   const proofs = allowedProofs(mechanism, unprotected).map(([, proof]) => proof.amplification);
   return times(mechanism.amplification(allowed), ...proofs);
 }
 
-/** True if a report can rule out an answer to one attribute, all others being known.
+/** True if a report can rule out an answer to one attribute, given all other answers.
  * @type {(schema: Schema, mechanism: Mechanism, name: string) => boolean} */
 function reveals({ names }, mechanism, name) {
   return mechanism.amplification(new Set(names.filter((other) => other !== name))) === null;
 }
 
-/** Make sure that no answer that a report can reveal depends on a protected one: whether a question
- * was asked tells of the answers that it is asked after.
+/** Check that no question whose answer a report can reveal has a protected answer in its condition:
+ * whether the question was asked would reveal it.
  * @type {(schema: Schema, mechanism: Mechanism) => void} */
 export function checkConditions(schema, mechanism) {
   const provable = mechanism.provable?.();
@@ -132,8 +132,8 @@ export function checkConditions(schema, mechanism) {
   }
 }
 
-/** Make sure that reports can hide among each other in a relay's batch: what a report can prove, or
- * rule out, splits a batch into groups that can be told apart.
+/** Check that no report can prove an answer or rule out a record, since this would split the batch of a
+ * relay into distinguishable groups.
  * @type {(schema: Schema, mechanism: Mechanism) => void} */
 export function checkHidden(schema, mechanism) {
   const provable = mechanism.provable?.() ?? new Map();
@@ -153,7 +153,7 @@ export function checkHidden(schema, mechanism) {
  *
  * @typedef {object} Protection
  * @property {number} prior In tenths of a percent.
- * @property {readonly import("./attribute.js").Attribute[]} unperturbed What is sent unchanged.
+ * @property {readonly import("./attribute.js").Attribute[]} unperturbed Attributes sent unchanged.
  * @property {ReadonlyMap<string, import("./mechanisms/designs.js").Design>} designs By attribute.
  * @property {readonly {name: string, answer: string, other: string, bound: Bound | null}[]} provable
  *   Attributes with an answer that a report can prove, and the bound for the other answer.

@@ -1,17 +1,17 @@
 /**
- * Sealed reports: nobody between this browser and the collector can read one.
+ * Sealed reports, which only the collector can read.
  *
- * A report is encrypted to the collector's key, bound to the survey's digest and the report's id.
- * All reports of a survey are of one length, so that it tells nothing.
+ * A report is encrypted to the collector's key, and bound to the digest of the survey and the id of
+ * the report. All reports of a survey have the same length, so that the length reveals nothing.
  *
  * The encryption is HPKE (RFC 9180) in base mode, for one message: DHKEM(X25519, HKDF-SHA256),
- * HKDF-SHA256 and AES-128-GCM. Its functions have the names of the RFC.
+ * HKDF-SHA256 and AES-128-GCM. Functions have the names of the RFC.
  */
 
 import { concat, fromHex, utf8 } from "./bytes.js";
 import { SurveyRefused } from "./errors.js";
 
-/** Bytes of a hash, which are also those of a key of X25519. */
+/** Bytes of a hash, and of an X25519 key. */
 const HASH = 32;
 
 const VERSION = utf8("HPKE-v1");
@@ -22,12 +22,12 @@ const EMPTY = new Uint8Array(0);
 const MODE_BASE = Uint8Array.of(0);
 const FIRST_BLOCK = Uint8Array.of(1);
 
-/** First bytes of what a report, or its envelope, is bound to, so that nothing else opens as one. */
+/** Prefixes of the HPKE `info`, so that messages for other purposes cannot be opened as reports. */
 const PURPOSE = utf8("halftruth sealed report 1\n");
 const RELAYED = utf8("halftruth relayed report 1\n");
 const ENVELOPE = utf8("halftruth relay envelope 1\n");
 
-/** Make sure that this browser can seal reports to a key, before anyone is asked for one.
+/** Check that this browser can seal reports to a key, before anything is asked.
  * @type {(sealingKey: string) => Promise<void>} */
 export async function checkSealing(sealingKey) {
   try {
@@ -43,7 +43,7 @@ export async function checkSealing(sealingKey) {
   }
 }
 
-/** Encrypt a report to a collector, with an invitation where the survey asks for one; in base64.
+/** Encrypt a report to a collector, with an invitation if the survey requires one. Returns base64.
  * @typedef {{id: string, packed: Uint8Array, invitation?: string}} Sealed
  * @type {(sealingKey: string, digest: string, report: Sealed) => Promise<string>} */
 export async function seal(sealingKey, digest, { id, packed, invitation = "" }) {
@@ -52,8 +52,8 @@ export async function seal(sealingKey, digest, { id, packed, invitation = "" }) 
   return base64(await sealBase(fromHex(sealingKey), info, EMPTY, plaintext));
 }
 
-/** Encrypt a report, with its id, to the collector of a survey, and that to its relay, which knows it
- * by another id: so neither can connect the two. In base64.
+/** Encrypt a report and its id to the collector, and the result to the relay, which sees another id, so
+ * that neither learns both the sender and the content of a report. Returns base64.
  * @typedef {{id: string, relayId: string, packed: Uint8Array}} Relayed
  * @type {(relay: import("./survey.js").Relay, digest: string, report: Relayed) => Promise<string>} */
 export async function sealForRelay({ key, sealingKey }, digest, { id, relayId, packed }) {
@@ -73,8 +73,8 @@ function base64(bytes) {
   return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
 }
 
-/** The values of a report in the same number of bytes each, big-endian: 1, 2 or 4, enough for the
- * column with the most values.
+/** Pack the values of a report as big-endian integers of 1, 2 or 4 bytes each, as the largest
+ * column needs.
  * @type {(values: readonly number[], shape: readonly bigint[]) => Uint8Array<ArrayBuffer>} */
 export function pack(values, shape) {
   const holds = (/** @type {number} */ bytes) => shape.every((size) => size <= 256n ** BigInt(bytes));
@@ -86,7 +86,7 @@ export function pack(values, shape) {
   return packed;
 }
 
-/** Encrypt a message to a public key: the ephemeral public key, then ciphertext and tag.
+/** Encrypt a message to a public key. Returns the ephemeral public key, the ciphertext and the tag.
  * @typedef {Uint8Array<ArrayBuffer>} Bytes
  * @type {(publicKey: Bytes, info: Uint8Array, aad: Bytes, plaintext: Bytes) => Promise<Bytes>} */
 export async function sealBase(publicKey, info, aad, plaintext) {
@@ -99,11 +99,11 @@ export async function sealBase(publicKey, info, aad, plaintext) {
 }
 
 /**
- * Key pairs that are tried: WebKit on Linux cannot compute with about 5 in 1,000 of them.
+ * Largest number of key pairs to try: WebKit on Linux fails for about 5 in 1,000 of them.
  */
 const ATTEMPTS = 8;
 
-/** A secret that is shared with a recipient, by a new key pair (RFC 9180, 4.1).
+/** Agree on a secret with a recipient, using a new key pair (RFC 9180, 4.1).
  * @param {Uint8Array<ArrayBuffer>} publicKey */
 async function encap(publicKey) {
   for (let left = ATTEMPTS - 1; ; left -= 1) {
@@ -120,7 +120,7 @@ async function encapOnce(publicKey) {
   const pair = await crypto.subtle.generateKey({ name: "X25519" }, false, ["deriveBits"]);
   const ephemeral = /** @type {CryptoKeyPair} */ (pair);
   const recipient = await crypto.subtle.importKey("raw", publicKey, "X25519", false, []);
-  // Fails for a point of small order, which would make a secret that everyone knows.
+  // This fails for a point of small order, for which the secret would be predictable.
   const point = await crypto.subtle.deriveBits(
     { name: "X25519", public: recipient },
     ephemeral.privateKey,
@@ -152,7 +152,7 @@ function labeledExtract(suite, salt, label, ikm) {
   return hmac(salt, concat(VERSION, suite, utf8(label), ikm));
 }
 
-/** At most the length of a hash, so that one block of HKDF is enough.
+/** LabeledExpand for at most the length of a hash, which needs one block of HKDF.
  * @type {(suite: Uint8Array, prk: Bytes, label: string, info: Uint8Array, length: number) => Promise<Bytes>} */
 async function labeledExpand(suite, prk, label, info, length) {
   const size = Uint8Array.of(0, length);
@@ -162,7 +162,7 @@ async function labeledExpand(suite, prk, label, info, length) {
 
 /** @type {(key: Uint8Array<ArrayBuffer>, message: Uint8Array<ArrayBuffer>) => Promise<Uint8Array<ArrayBuffer>>} */
 async function hmac(key, message) {
-  // Browsers take no empty key; HMAC makes zeros of it.
+  // Browsers refuse an empty key. HMAC pads keys with zeros, so zeros are equivalent.
   const filled = key.length > 0 ? key : new Uint8Array(HASH);
   const algorithm = { name: "HMAC", hash: "SHA-256" };
   const imported = await crypto.subtle.importKey("raw", filled, algorithm, false, ["sign"]);

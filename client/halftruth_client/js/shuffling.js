@@ -1,17 +1,17 @@
 /**
- * What a relay's batch hides; the twin of `halftruth_shared.shuffling`, which says where the bound is
- * from. It is loaded only for a survey with a relay.
+ * Privacy amplification by shuffling the batch of a relay; the same bounds as in
+ * `halftruth_shared.shuffling`, which has their sources. Loaded only for surveys with a relay.
  */
 
 import { spentAmplification } from "./protection.js";
 
-/** Distinct numbers of clones; those between two of them count as the smaller one. */
+/** Distinct numbers of clones; those in between count as the next smaller one. */
 const STEPS = 512;
 
 /** Probability, as a part of delta, of fewer clones than evaluated: these count as none. */
 const IGNORED = 1e-6;
 
-/** More than the relative rounding error of any probability. */
+/** Bound on the relative rounding error of every probability. */
 const ROUNDING = 1e-9;
 
 const SEARCH = 40;
@@ -32,18 +32,18 @@ const FACTORIALS = Array.from({ length: 16 }, (_, n) => {
 });
 
 /**
- * What is promised of the reports of a survey with a relay.
+ * Numbers of the privacy promise of a survey with a relay.
  *
  * @typedef {object} RelayFigures
- * @property {number} batch Number of honest reports that is assumed.
- * @property {number} delta The chance with which `apart` may not hold.
+ * @property {number} batch Assumed number of honest reports.
+ * @property {number} delta Probability with which the bound `apart` may fail.
  * @property {number} apart
- *   Of how many in 100 people something may be true that was true of 5, if the relay and the asker do
- *   not work together.
- * @property {number} together The same, if they do.
+ *   Largest posterior in percent of a property with prior 5 %, if relay and collector do not
+ * cooperate.
+ * @property {number} together The same, if they cooperate.
  */
 
-/** The figures of a survey with a relay.
+/** Compute these numbers for a survey with a relay.
  * @type {(survey: import("./survey.js").Survey) => RelayFigures} */
 export function relayFigures(survey) {
   const { batch } = /** @type {import("./survey.js").Relay} */ (survey.relay);
@@ -58,8 +58,8 @@ export function relayFigures(survey) {
   return { batch, delta, apart, together };
 }
 
-/** The logarithm of how much likelier a batch can be by one answer of a person than by another, but
- * for a chance of delta: the tail of the loss.
+/** A bound on the privacy loss, the log-likelihood ratio of a batch for two answers of one person;
+ * the loss exceeds it with probability at most delta.
  * @type {(gamma: number, people: number, delta: number) => number} */
 export function largestLoss(gamma, people, delta) {
   const local = Math.log(gamma);
@@ -70,7 +70,7 @@ export function largestLoss(gamma, people, delta) {
     const left = 1 - meanDivergence(epsilon, gamma, clones) / delta;
     return left > 0 ? epsilon - Math.log(left) : Infinity;
   };
-  // Golden sections: whatever they find holds.
+  // Golden-section search; every value it finds is a valid bound.
   const golden = (Math.sqrt(5) - 1) / 2;
   let [start, end] = [0, local];
   let [first, second] = [end - golden * (end - start), start + golden * (end - start)];
@@ -92,7 +92,8 @@ export function largestLoss(gamma, people, delta) {
   return best;
 }
 
-/** Numbers of clones among the others, in blocks that count as their least, with their probabilities.
+/** Distribution of the number of clones among other people, in blocks that count as their smallest
+ * number.
  * @typedef {{blocks: {clones: number, mass: number}[], without: number}} Clones
  * @type {(gamma: number, others: number, ignored: number) => Clones} */
 function distribution(gamma, others, ignored) {
@@ -120,7 +121,7 @@ function meanDivergence(epsilon, gamma, { blocks, without }) {
   return mean;
 }
 
-/** Hockey-stick divergence of one answer from another, by the number of clones; never too small.
+/** Hockey-stick divergence between two answers given the number of clones, rounded up.
  * @type {(epsilon: number, gamma: number, clones: number) => number} */
 function divergence(epsilon, gamma, clones) {
   const factor = Math.exp(epsilon);
@@ -155,8 +156,8 @@ function deviance(observed, expected) {
   return observed > 0 ? observed * Math.log1p(change / expected) - change : -change;
 }
 
-/** Probability that of n fair coins at least k > n/2 show heads: an incomplete beta function,
- * k P(k) times the integral of (1 - s)^(k-1) (1 + s)^(n-k) from 0 to 1.
+/** Probability that at least k > n/2 of n fair coins show heads: an incomplete beta function, k
+ * P(k) times the integral of (1 - s)^(k-1) (1 + s)^(n-k) from 0 to 1.
  * @type {(k: number, n: number) => number} */
 function upperHalfTail(k, n) {
   if (k > n) return 0;
@@ -171,7 +172,7 @@ function upperHalfTail(k, n) {
   return k * binomial(k, n, 0.5) * half * integral;
 }
 
-/** Nodes and weights by Newton's method from Chebyshev's nodes.
+/** Nodes and weights by Newton's method, which starts at Chebyshev nodes.
  * @param {number} count */
 function legendre(count) {
   return Array.from({ length: count }, (_, i) => {

@@ -1,4 +1,4 @@
-/** Surveys as collectors publish them, named by their digest. */
+/** Survey documents, identified by their digest. */
 
 import { toHex, utf8 } from "./bytes.js";
 import { isLanguage, membersOf, readText } from "./documents.js";
@@ -17,7 +17,7 @@ const FRAMING_MEMBERS = [
   "asked_by", "purpose", "contact", "privacy_notice", "consent", "thanks", "redirect", "redirect_after",
 ];
 
-/** Nothing that would add a subject or another recipient to a message. */
+/** Mail address, without parameters such as a subject or another recipient. */
 const MAIL = /^[\w.+-]+@[\w-]+(\.[\w-]+)+$/;
 const MOST_CHARACTERS = 2_000;
 const MOST_WAVES = 1_000;
@@ -26,7 +26,7 @@ const RELAY_MEMBERS = ["url", "key", "sealing_key", "batch", "release"];
 const LEAST_BATCH = 2;
 const MOST_BATCH = 10 ** 9;
 
-/** An address without what programs normalize; `Relay` of Python has the same pattern. */
+/** A URL in normalized form; the class `Relay` in Python has the same pattern. */
 const OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
 const LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
 const RELAY_URL = new RegExp(
@@ -44,34 +44,36 @@ const LAST_PORT = 65_535;
  *
  * @typedef {object} Framing
  * @property {Text} askedBy Who asks.
- * @property {Text} purpose What for.
- * @property {string | null} contact Whom to ask: a mail address, or an address with https.
- * @property {string | null} privacyNotice Where the privacy notice is: an address with https, or a path.
- * @property {Text} consent What has to be agreed to before the first question, if anything has.
- * @property {Text} thanks Said once a report was counted.
- * @property {string | null} redirect Where to go on to then: an address with https, or a path.
- * @property {number | null} redirectAfter Seconds after which that happens by itself.
+ * @property {Text} purpose Purpose of the survey.
+ * @property {string | null} contact Contact: a mail address or an https URL.
+ * @property {string | null} privacyNotice Privacy notice: an https URL or a path.
+ * @property {Text} consent Consent that is required before the first question; empty if none is.
+ * @property {Text} thanks Text that is shown after a report was counted.
+ * @property {string | null} redirect Link that is offered then: an https URL or a path.
+ * @property {number | null} redirectAfter Seconds until an automatic redirect to this link.
  *
- * Surveys that ask the same people again, with one total amplification for all of them.
+ * Membership in a series of surveys of the same people, with a limit of the total amplification.
  *
  * @typedef {object} Series
  * @property {string} id
  * @property {number} wave Number of this survey in the series, from 1.
- * @property {Rational} totalGamma Largest amplification of all reports of one person together.
+ * @property {Rational} totalGamma Largest total amplification of all reports of one person.
  *
- * Who passes reports on in a shuffled batch, so that the collector cannot know who sent which.
+ * Relay that passes reports on in shuffled batches, so that the collector does not learn who sent
+ * which.
  *
  * @typedef {object} Relay
- * @property {string} url Its address: https, or http on this machine.
+ * @property {string} url Address of the relay: https, or http on this machine.
  * @property {string} key Public key of the relay, in hexadecimal.
- * @property {string} sealingKey Public key of the collector, which the reports inside are sealed to.
- * @property {number} batch Least number of reports that it passes on.
- * @property {"closing" | "batches"} release Whether all at the end, or batches in the meantime too.
+ * @property {string} sealingKey Public key of the collector, to which reports are sealed.
+ * @property {number} batch Smallest number of reports that the relay passes on.
+ * @property {"closing" | "batches"} release
+ *   Whether the relay passes all reports on at closing, or also batches before.
  */
 
 /** A questionnaire with its mechanism. */
 export class Survey {
-  /** @param {unknown} document As JSON has it. */
+  /** @param {unknown} document Parsed JSON document. */
   constructor(document) {
     const members = membersOf(document, MEMBERS, "survey");
     const { id, languages = [] } = members;
@@ -82,7 +84,8 @@ export class Survey {
     if (!Array.isArray(languages) || !languages.every(isLanguage)) {
       throw new SurveyError("languages: expected tags of languages", "languages");
     }
-    /** The first is the one of plain texts, and is fallen back to.
+    /** Languages of the texts. The first is the language of texts without translations, and the
+     * fallback.
      * @type {readonly string[]} */
     this.languages = languages;
     this.title = readText(members.title, this.languages, "title");
@@ -94,7 +97,7 @@ export class Survey {
       this.schema = new Schema(members.attributes, this.languages);
       this.mechanism = readMechanism(members.mechanism, this.schema);
     } catch (error) {
-      // A number that cannot be read is no setting of the caller here.
+      // An invalid number is an error of the document here, not of a parameter.
       if (!(error instanceof ParameterError)) throw error;
       throw new SurveyError(error.message, error.field);
     }
@@ -103,13 +106,13 @@ export class Survey {
     this.canonical = canonicalJson(document);
     /** True if the collector accepts no more reports. */
     this.isClosed = false;
-    /** Why, if so.
+    /** Why a closed survey is closed.
      * @type {"operator" | "deadline" | "quota"} */
     this.closedBecause = "operator";
-    /** Terms of the collector, once fetched: until then nothing is sent. */
+    /** Terms of the collector, if `isPublished`; nothing is sent before. */
     this.terms = readTerms();
     this.isPublished = false;
-    /** The pinned key that signed them; empty where none is pinned. */
+    /** The pinned key that signed the terms; empty without pinned keys. */
     this.operator = "";
   }
 
@@ -119,15 +122,15 @@ export class Survey {
     return toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", utf8(this.canonical))));
   }
 
-  /** Draw what to ask about, before anything is answered.
+  /** Draw the view, which determines the questions to ask, before anything is answered.
    * @param {RandomBelow} [below]
-   * @returns {number | null} The number of a view; null where everything is always asked. */
+   * @returns {number | null} Number of the view; null if the mechanism has no views. */
   drawView(below = randomBelow()) {
     return this.mechanism.drawView?.(below) ?? null;
   }
 
-  /** Names of the attributes that a report takes answers to: those that it is about, and those that
-   * these are asked after, which stay on this device.
+  /** Names of the attributes to ask: those that the report is about, and those in their conditions,
+   * whose answers are not part of the report.
    * @type {(view: number | null) => readonly string[]} */
   asked(view) {
     const { mechanism, schema } = this;
@@ -135,7 +138,7 @@ export class Survey {
     return schema.withConditions(mechanism.asked?.(view) ?? schema.names);
   }
 
-  /** Perturb one record, exactly; nothing of the record is kept.
+  /** Perturb one record with exact sampling.
    * @type {(record: import("./schema.js").PersonRecord, below?: RandomBelow, view?: number | null) => number[]} */
   perturb(record, below = randomBelow(), view = null) {
     const codes = this.schema.encode(record, this.asked(view));
@@ -143,8 +146,8 @@ export class Survey {
   }
 }
 
-/** JSON without blanks, its keys sorted by code points: as UTF-16, which strings are compared by, an
- * emoji would come before “！”.
+/** Canonical JSON: without blanks, and with keys sorted by code point. JavaScript compares strings
+ * by UTF-16 code units, in which an emoji precedes “！”.
  * @type {(value: unknown) => string} */
 export function canonicalJson(value) {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
@@ -158,7 +161,8 @@ export function canonicalJson(value) {
   return `{${members.join(",")}}`;
 }
 
-/** A text that compares by code units as this one does by code points: those of pairs come last.
+/** Map a text to one whose order by code units is the order of the text by code points: surrogates
+ * are moved behind all other code units.
  * @param {string} text */
 function inOrder(text) {
   return text.replace(/[\ud800-\uffff]/g, (unit) =>
@@ -189,7 +193,7 @@ function readFraming(written = {}, languages = []) {
   });
 }
 
-/** True for an address with https, or a path of the site where the form is.
+/** True for an https URL, or a path of the site of the form.
  * @type {(written: unknown) => written is string} */
 function isAddress(written) {
   if (typeof written !== "string" || !/^(https:\/\/[^/]|\/(?![/\\]))[!-[\]-~]*$/.test(written)) {
@@ -200,7 +204,7 @@ function isAddress(written) {
   return protocol === "https:" && username === "" && password === "";
 }
 
-/** True for an https or mailto address.
+/** True for an https URL or a mail address.
  * @type {(written: unknown) => written is string} */
 function isContact(written) {
   if (typeof written !== "string" || written.length > MOST_CHARACTERS) return false;

@@ -1,4 +1,4 @@
-/** Terms on which a collector accepts reports; pins and invitations of the caller. */
+/** Terms under which a collector accepts reports; pinned keys and invitations of the caller. */
 
 import { membersOf } from "./documents.js";
 import { ParameterError, SurveyError, SurveyRefused } from "./errors.js";
@@ -8,17 +8,17 @@ const INVITATION = /^[0-9a-f]{32}$/;
 const MEMBERS = ["invitations", "sealing_key", "closes_at", "max_reports", "shared_devices"];
 
 /**
- * Terms on which a collector accepts the reports of a survey.
+ * Terms under which a collector accepts the reports of a survey.
  *
  * @typedef {object} Terms
  * @property {boolean} invitations Whether each report needs an invitation.
- * @property {string | null} sealingKey The key that reports are encrypted to, if to any.
- * @property {string | null} closesAt Moment of the last report, in UTC.
- * @property {number | null} maxReports How many reports are taken at most.
+ * @property {string | null} sealingKey Public key for encrypting reports; null for plain reports.
+ * @property {string | null} closesAt Closing time in UTC; null without one.
+ * @property {number | null} maxReports Largest number of accepted reports; null without a limit.
  * @property {boolean} sharedDevices Whether several people may answer on one device.
  */
 
-/** Terms as a collector publishes them; without any, reports are plain and need no invitation.
+/** Read published terms. Without terms, reports are plain and need no invitation.
  * @type {(document?: unknown) => Terms} */
 export function readTerms(document = {}) {
   const { invitations = false, shared_devices: sharedDevices = false, ...others } = /** @type {any} */ (
@@ -38,11 +38,11 @@ export function readTerms(document = {}) {
   return Object.freeze({ invitations, sealingKey, closesAt, maxReports, sharedDevices });
 }
 
-/** The operators' public keys that a caller pins, or null where none are.
+/** Check the operators' public keys that a caller pins; null without pinned keys.
  * @type {(keys: unknown) => readonly string[] | null} */
 export function readPins(keys) {
   if (keys === undefined) return null;
-  // None at all is more likely an oversight than a wish to trust everyone.
+  // An empty list is more likely a mistake than the wish to trust every operator.
   if (!Array.isArray(keys) || keys.length === 0 || !keys.every(isKey)) {
     throw new ParameterError(
       "operatorKeys: expected a list of public keys, each of 64 lower-case hexadecimal digits",
@@ -52,7 +52,8 @@ export function readPins(keys) {
   return [...keys];
 }
 
-/** Refuse what is no invitation, and none where one is needed; without quoting it.
+/** Check that an invitation is well-formed, and given if one is required; messages do not contain
+ * it.
  * @type {(survey: import("./survey.js").Survey, invitation: unknown) => void} */
 export function checkInvitation(survey, invitation) {
   if (invitation === undefined && !survey.terms.invitations) return;
@@ -65,7 +66,7 @@ export function checkInvitation(survey, invitation) {
   }
 }
 
-/** Refuse terms that tell the reports of a relay's batch apart, or limit their number.
+/** Refuse terms that make the reports of a relay's batch distinguishable, or limit their number.
  * @type {(survey: import("./survey.js").Survey) => void} */
 export function checkRelayTerms({ relay, terms }) {
   if (relay === null) return;

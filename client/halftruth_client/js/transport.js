@@ -1,44 +1,49 @@
-/** Requests to one collector or relay, repeated while it is away; and modules that are loaded later. */
+/** HTTP requests to one collector or relay, with retries; and modules that are loaded on demand. */
 
 import { CollectorUnavailable, RequestRefused } from "./errors.js";
 
 const AWAY = new Set([429, 502, 503, 504]);
 const LONGEST_PAUSE = 30_000;
 
-/** Answers whose `Retry-After` counts, and the most of it, in milliseconds. */
+/** Statuses for which `Retry-After` is used, and its largest value in milliseconds. */
 const ASKING = new Set([429, 503]);
 const LONGEST_WAIT = 60_000;
 
 /**
+ * Settings of HTTP requests.
+ *
  * @typedef {object} Settings
- * @property {typeof globalThis.fetch} [fetch]
- * @property {number} [retries] How often a request is repeated.
- * @property {number} [backoff] Milliseconds before the first repetition, doubled for each other.
- * @property {number} [timeout] Milliseconds for one request.
+ * @property {typeof globalThis.fetch} [fetch] Replacement for `fetch` of the browser.
+ * @property {number} [retries] Largest number of retries; 4 by default.
+ * @property {number} [backoff] Milliseconds before the first retry, doubled for each later one; 500
+ * by default.
+ * @property {number} [timeout] Milliseconds until a request fails; 10,000 by default.
  * @property {number} [patience]
- *   Milliseconds up to which a request is held back because the collector asked to come later;
- *   beyond, it counts as one that could not be sent.
+ *   Largest number of milliseconds to wait as the collector requested by `Retry-After`; for longer
+ * ones
+ *   the request fails with `CollectorUnavailable`. 60,000 by default.
  */
 
 export class Transport {
   #fetch;
   #settings;
-  /** The moment before which the collector wants no request, as `performance.now` has it. */
+  /** Time of `performance.now` before which the collector wants no request. */
   #notBefore = 0;
 
   /** @param {string} url
    * @param {Settings} settings
-   * @param {"collector" | "relay"} [peer] What answers there. */
+   * @param {"collector" | "relay"} [peer] Kind of server at this address. */
   constructor(url, { fetch = globalThis.fetch, ...settings }, peer = "collector") {
     this.peer = peer;
-    /** The address in one spelling, without a slash at its end. */
+    /** The normalized address, without a trailing slash. */
     this.url = new URL(url).href.replace(/\/+$/, "");
     this.#fetch = fetch.bind(globalThis);
     const defaults = { retries: 4, backoff: 500, timeout: 10_000, patience: LONGEST_WAIT };
     this.#settings = { ...defaults, ...settings };
   }
 
-  /** @type {(path: string, message?: unknown) => Promise<unknown>} */
+  /** GET a JSON object, or POST a message.
+   * @type {(path: string, message?: unknown) => Promise<unknown>} */
   async request(path, message) {
     let pause = 0;
     for (let attempt = 0; ; attempt += 1) {
@@ -48,14 +53,14 @@ export class Transport {
       } catch (error) {
         if (!(error instanceof CollectorUnavailable) || attempt >= this.#settings.retries) throw error;
       }
-      // Jitter, so that many browsers do not come back at one moment.
+      // Jitter, so that many browsers do not retry at the same time.
       pause = Math.min(this.#settings.backoff * 2 ** attempt, LONGEST_PAUSE) * (0.5 + Math.random());
     }
   }
 
-  /** Wait as long as the collector asked for, and a pause in milliseconds.
+  /** Wait for the time that the collector requested, plus a pause in milliseconds.
    * @type {(pause: number) => Promise<void>}
-   * @throws {CollectorUnavailable} If that is longer than the caller's patience. */
+   * @throws {CollectorUnavailable} If the requested time exceeds the setting `patience`. */
   async #wait(pause) {
     const requested = Math.max(this.#notBefore - performance.now(), 0);
     if (requested > this.#settings.patience) throw this.#unavailable();
@@ -97,25 +102,27 @@ export class Transport {
       const detail = answer?.detail ?? `the ${this.peer} answered ${response.status}`;
       throw new RequestRefused(detail, response.status, answer?.field);
     }
-    // The page where a network asks to log in, for instance.
+    // For example, the login page of a network.
     if (answer === null) throw this.refuse(response.status);
     return answer;
   }
 
-  /** @param {number} status Of an answer that something else gave in its stead. */
+  /** Error for a response that is not from a collector or relay.
+   * @param {number} status */
   refuse(status) {
     return new RequestRefused(`${this.url} answered something that no ${this.peer} would`, status);
   }
 }
 
-/** Milliseconds that a collector asks to wait; 0 where it does not say so in seconds.
+/** Value of the header `Retry-After` in milliseconds; 0 if it is missing or not a number of
+ * seconds.
  * @param {Response} response */
 function retryAfter({ headers }) {
   const text = headers.get("Retry-After") ?? "";
   return /^\d+$/.test(text) ? Math.min(1000 * Number(text), LONGEST_WAIT) : 0;
 }
 
-/** Parse a JSON object; null if the text is none.
+/** Parse a JSON object; null if the text is invalid.
  * @type {(text: string) => any} */
 function readObject(text) {
   try {
@@ -127,7 +134,7 @@ function readObject(text) {
 }
 
 /**
- * A module that most surveys do without.
+ * Await the import of a module that only some surveys need.
  *
  * @template T
  * @param {Promise<T>} module

@@ -1,4 +1,4 @@
-/** The form for web pages: importing this defines `<halftruth-form>`. */
+/** The form for web pages: importing this module defines `<halftruth-form>`. */
 
 import { HalftruthForm } from "./element.js";
 
@@ -6,11 +6,11 @@ export { attach } from "./attach.js";
 export { promiseOf, readingOf, receiptOf } from "./statements.js";
 export { HalftruthForm };
 
-/** @typedef {import("./types.d.ts").FormAttributes} FormAttributes As pages and templates write them.
+/** @typedef {import("./types.d.ts").FormAttributes} FormAttributes Attributes in HTML and templates.
  * @typedef {import("./types.d.ts").FormEvents} FormEvents
- * @typedef {import("./types.d.ts").FormListeners} FormListeners As attributes of a template. */
+ * @typedef {import("./types.d.ts").FormListeners} FormListeners Event listeners in templates. */
 
-// A server that renders pages has no elements: the browser makes them of its markup.
+// During server-side rendering there are no custom elements: the browser upgrades the markup.
 if (globalThis.customElements?.get("halftruth-form") === undefined) {
   globalThis.customElements?.define("halftruth-form", HalftruthForm);
 }

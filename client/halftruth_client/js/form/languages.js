@@ -1,11 +1,12 @@
-/** In which language a form is read. */
+/** Choice of the language of a form. */
 
 import { isLanguage } from "../documents.js";
 import { element } from "./views.js";
 import { directionOf, Wording } from "./wording.js";
 import { LANGUAGES, wordsIn } from "./words.js";
 
-/** Languages wanted for an element: by its page and its address, then by its browser.
+/** Preferred languages: those named by the attribute `lang` of an element or the parameter `lang`
+ * of the page's address, and those of the browser.
  * @param {Element} form */
 export function wantedLanguages(form) {
   const named = [form.getAttribute("lang"), new URLSearchParams(location.search).get("lang")];
@@ -13,11 +14,11 @@ export function wantedLanguages(form) {
 }
 
 /**
- * The tag of the language that a survey is read in, empty where it is not known; the collector's pages
- * choose the same.
+ * Choose the language of a survey among those that it offers, in the same way as the collector's
+ * pages.
  *
- * A survey that names no language is read as it is: nobody knows which one that is, unless its page
- * or address says so.
+ * If the survey declares no languages, the value is a language named by the page or its address for
+ * which the form has texts, or else empty: the language of the survey's texts is unknown.
  *
  * @type {(offered: readonly string[], wanted: {named: readonly string[], preferred: readonly string[]}) => string}
  */
@@ -32,7 +33,7 @@ export function chooseLanguage(offered, { named, preferred }) {
   return offered[0];
 }
 
-/** The form's words for a language: in it, or in English where there are none in it.
+/** Load the texts of the form for a language, in English if there is no translation.
  * @param {string} language */
 export async function loadWording(language) {
   const known = LANGUAGES.includes(primary(language));
@@ -40,7 +41,7 @@ export async function loadWording(language) {
   return new Wording(language, known ? localeOf(language) : "en", words);
 }
 
-/** Lets a person choose among the languages of a survey.
+/** Control for choosing among the languages of a survey.
  * @type {(offered: readonly string[], choose: (language: string) => void, words: Wording) => HTMLElement} */
 export function languageChooser(offered, choose, words) {
   const change = (/** @type {Event} */ event) =>
@@ -61,12 +62,13 @@ export function languageChooser(offered, choose, words) {
   );
 }
 
-/** @param {string} tag What it is called in itself. */
+/** The name of a language in this language.
+ * @param {string} tag */
 function nameOf(tag) {
   try {
     return new Intl.DisplayNames([tag], { type: "language" }).of(tag) ?? tag;
   } catch {
-    // No tag of a language to this browser.
+    // This browser does not accept the tag.
     return tag;
   }
 }

@@ -1,14 +1,16 @@
-/** Numbers as people write them, which a browser's own fields for numbers misread. */
+/** Parsing of numbers in the notation of a language, more reliably than number fields of browsers.
+ * */
 
 const BLANKS = /[\s\u00a0\u2009\u202f'’]/g;
 const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)$/;
 
 /**
- * A number in the digits and signs of a language, as decimals with a point; null for what is none, or
- * could be read in two ways.
+ * Parse a number in the digits and signs of a language, and return it in decimal notation with a
+ * point; null if the text is not a number or is ambiguous.
  *
- * Thousands may be set apart where it is plain that they are. The sign that a language has between
- * thousands is taken for a decimal one where it cannot be that: "1.2" in German. "1.234" is refused there.
+ * Thousands separators are accepted if unambiguous. The thousands separator of the language is read
+ * as the decimal sign if it cannot separate thousands: in German "1.2" is 1.2, and "1.234" is
+ * ambiguous.
  *
  * @type {(text: string, locale: string) => string | null}
  */
@@ -31,7 +33,7 @@ export function readNumber(text, locale) {
   if (others > 0 && own === 0 && others === 1 && parts[1].length !== 3) {
     plain = joined.replace(other, decimal);
   } else if (others > 0) {
-    // One of them alone, with three digits behind it, says nothing.
+    // A single separator before three digits is ambiguous.
     if (groups.length > 1 || (others === 1 && own === 0) || !areThousands(parts, decimal)) return null;
     plain = parts.join("");
   }
@@ -39,7 +41,7 @@ export function readNumber(text, locale) {
   return DECIMAL.test(number) ? number : null;
 }
 
-/** True for groups of three digits after the first one, which are followed by decimals if by anything.
+/** True if all groups after the first have three digits, the last one perhaps followed by decimals.
  * @type {(groups: readonly string[], decimal: string) => boolean} */
 function areThousands(groups, decimal) {
   const [first, ...more] = groups;
@@ -48,7 +50,8 @@ function areThousands(groups, decimal) {
   return /^[+-]?[1-9]\d{0,2}$/.test(first) && [...more, end].every((group) => /^\d{3}$/.test(group));
 }
 
-/** @param {string} sign A digit of any script; ten of them follow each other. */
+/** @param {string} sign A digit of any script; the ten digits of a script have consecutive code
+ * points. */
 function digitOf(sign) {
   const code = /** @type {number} */ (sign.codePointAt(0));
   let zero = code;

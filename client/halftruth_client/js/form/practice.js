@@ -1,28 +1,28 @@
 /**
- * A practice round: what a survey's mechanism does to a harmless question, with nothing of the survey's
- * answers and nothing that is kept.
+ * The practice round: a demonstration of the survey's mechanism with a harmless question. It uses
+ * no answers to the survey, and stores nothing.
  */
 
 import { randomBelow } from "../sampling.js";
 import { readNumber } from "./numbers.js";
 import { button, buttons, element, view } from "./views.js";
 
-/** Answers up to which they have names: colours. */
+/** Largest number of answers that are named, as colours; more are numbered. */
 const NAMED = 8;
 
-/** Tries that are listed. */
+/** Number of latest rounds that are listed. */
 const LISTED = 5;
 
 /**
  * @import { Practice } from "../mechanisms/base.js"
  * @import { Wording } from "./wording.js"
  *
- * The answer that is chosen, and of each round so far the answer and what would be sent.
+ * The chosen answer, and the answer and the code sent of each round so far.
  *
  * @typedef {{chosen: number | null, rounds: (readonly [own: number, sent: number])[]}} Tried
  */
 
-/** Begin a practice round; its view can be made again in other words, with what was tried so far.
+/** Start a practice. The returned function creates its view in a language, with all rounds so far.
  * @type {(practice: Practice, back: () => void) => (words: Wording) => HTMLElement} */
 export function practiceRound(practice, back) {
   const below = randomBelow();
@@ -61,7 +61,8 @@ export function practiceRound(practice, back) {
   };
 }
 
-/** What the last round would send, how many fitted so far and how many do on average.
+/** Paragraphs about the last round, the rounds so far that agree with the answer, and their
+ * probability.
  * @type {(practice: Practice, rounds: Tried["rounds"], words: Wording) => HTMLElement[]} */
 function explain(practice, rounds, words) {
   const [own, sent] = rounds[rounds.length - 1];

@@ -1,8 +1,8 @@
 /**
- * The form as those see it who write a survey: importing this defines `<halftruth-preview>`.
+ * Preview of the form for authors of a survey: importing this module defines `<halftruth-preview>`.
  *
- * It asks the survey of its `document`, which need not have been published, has no collector to send
- * anything to, and ends where a report would be drawn.
+ * The attribute `document` has the survey, which need not be published. The preview sends nothing,
+ * and ends before a report would be drawn.
  */
 
 import { ShortStorage } from "../memory.js";
@@ -17,12 +17,13 @@ class HalftruthPreview extends HalftruthForm {
     return { ...super.settings(), storage: new ShortStorage(), retries: 0, fetch };
   }
 
-  /** Nothing that was tried is missed. */
+  /** Answers in a preview can be discarded without confirmation. */
   hasAnswers() {
     return false;
   }
 
-  /** One that takes the place of another that was begun is begun, too; whoever types goes on typing. */
+  /** Start, and with the attribute `begun` skip the introduction, unless it asks for consent. The
+   * focus stays where it is, for example in the editor of the survey. */
   async start() {
     await super.start();
     /** @type {HTMLElement | null} */
@@ -34,7 +35,7 @@ class HalftruthPreview extends HalftruthForm {
     held?.focus({ preventScroll: true });
   }
 
-  /** The end of a preview: nothing is drawn. */
+  /** End the preview; no report is drawn. */
   async submit() {
     this.session?.leave();
     this.show(() =>
@@ -47,7 +48,7 @@ class HalftruthPreview extends HalftruthForm {
   }
 }
 
-/** @param {string} written Its document. */
+/** @param {string} written Survey document. */
 async function published(written) {
   const survey = JSON.parse(written);
   const digest = await new Survey(survey).digest();

@@ -1,6 +1,6 @@
 /**
- * Style sheet of the form. Pages theme it by the custom properties that start with --halftruth, and it is
- * light or dark as the page around it is.
+ * Style sheet of the form. Pages can set the custom properties that start with `--halftruth`. The
+ * form follows the `color-scheme` of the page.
  */
 
 const CSS = `
@@ -119,7 +119,7 @@ dd:last-child { margin-block-end: 0; }
 @media (prefers-reduced-motion: no-preference) { button { transition: filter 0.15s; } button:hover { filter: brightness(1.1); } }
 `;
 
-/** One sheet for all forms of a page; made by script, which a strict policy for styles allows. */
+/** Create the style sheet by script, which a strict Content-Security-Policy for styles allows. */
 export function styleSheet() {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(CSS);

@@ -1,6 +1,7 @@
-/** Parts that views are made of, from text alone: nothing that a survey says becomes markup. */
+/** Elements of views. Texts are inserted as text nodes, so texts of a survey cannot contain markup.
+ * */
 
-/** What pages style as `::part()`s of the form, by what it is. */
+/** Parts of the form for `::part()`, each with a selector of its elements. */
 export const PARTS = Object.entries({
   heading: "h2, h3",
   button: "button",
@@ -16,12 +17,13 @@ export const PARTS = Object.entries({
   progress: "progress",
 });
 
-/** @typedef {Node | string | false | null | undefined} Child False and none are left out.
+/** @typedef {Node | string | false | null | undefined} Child False, null and undefined are left
+ * out.
  * @typedef {Record<string, string | boolean | ((event: Event) => void)>} Attributes */
 
 /**
- * An element with its attributes and children. Functions listen to the event of their name; true is an
- * attribute without a value, false none.
+ * Create an element with attributes and children. A function is added as a listener of the event of
+ * its name. True sets an empty attribute, false none.
  *
  * @param {string} tag
  * @param {Attributes} [attributes]
@@ -43,13 +45,13 @@ export function element(tag, attributes = {}, ...children) {
 /** @typedef {import("./wording.js").Wording} Wording
  * @typedef {{label: string, value: string}} Line */
 
-/** A text of the survey, which says its language where that is not the one of the words around it.
+/** A text of the survey; with its language, if the form's texts are in another one.
  * @type {(text: string, words: Wording) => string | HTMLElement} */
 export function surveyText(text, { isForeign, language, direction }) {
   return isForeign ? element("span", { lang: language, dir: direction }, text) : text;
 }
 
-/** A state of the form under its heading, which takes the focus.
+/** A view of the form, with a heading that can be focused by script.
  * @type {(heading: string, ...children: Child[]) => HTMLElement} */
 export function view(heading, ...children) {
   return element(
@@ -70,8 +72,8 @@ export function button(text, click, style = false) {
   return element("button", { type: "button", class: style, click }, text);
 }
 
-/** The answers before sending. `isHidden`: no report can prove an answer; `lasts`: the report is still
- * stored after the page was closed.
+/** View of the answers for review, before sending. `isHidden`: no report can prove an answer;
+ * `lasts`: the report is still stored after the page was closed.
  * @typedef {{answers: readonly Line[], isHidden: boolean, lasts: boolean, back: () => void, send: () => void}} Reviewing
  * @type {(step: Reviewing, words: Wording) => HTMLElement} */
 export function review({ answers, isHidden, lasts, back, send }, words) {

@@ -1,4 +1,4 @@
-/** The form's words in a language: texts with what is put into them, numbers, moments, promises. */
+/** Texts of the form in a language: messages with values, numbers, times and privacy promises. */
 
 import { NO_ANSWER, NOT_ASKED } from "../attribute.js";
 import { inLanguage } from "../documents.js";
@@ -7,7 +7,7 @@ import { ENGLISH } from "./words.js";
 
 const GAP = "\u202f";
 
-/** People of whom frequencies are told at most. */
+/** Largest number of people for frequencies. */
 const MOST_PEOPLE = 10n ** 9n;
 
 const RIGHT_TO_LEFT = /^(ar|ckb|dv|fa|he|ps|sd|ug|ur|yi)(?!.*-latn)(-|$)|-(arab|hebr|thaa)(-|$)/i;
@@ -28,10 +28,10 @@ export function directionOf(language) {
  * @typedef {ReadonlyMap<string, Attribute>} Attributes By name.
  */
 
-/** Words of the form around the texts of a survey in their language. */
+/** Texts of the form, shown around the texts of a survey. */
 export class Wording {
-  /** @param {string} [language] Of the survey's texts; empty where it is not known.
-   * @param {string} [locale] Of the words.
+  /** @param {string} [language] Language of the survey's texts; empty if unknown.
+   * @param {string} [locale] Locale of the form's texts.
    * @param {import("./words.js").Vocabulary} [words] */
   constructor(language = "en", locale = "en", words = ENGLISH) {
     this.language = language;
@@ -42,23 +42,23 @@ export class Wording {
     const style = /** @type {const} */ ({ style: "percent", maximumFractionDigits: 1 });
     this.percentage = new Intl.NumberFormat(locale, style);
     this.direction = directionOf(language);
-    /** True if the survey's texts are in another language than the words around them. */
+    /** True if the survey's texts are in another language than the form's. */
     this.isForeign = language !== "" && language.split("-")[0] !== locale.split("-")[0];
   }
 
-  /** A text with values in the places of their names.
+  /** A text with values for its placeholders; `count` also selects the plural form.
    * @type {(key: Key, values?: Readonly<Record<string, string | number>>) => string} */
   say(key, values = {}) {
     return this.text(key, values.count).replace(/\{(\w+)\}/g, (all, /** @type {string} */ name) => {
       const value = values[name];
       if (value === undefined) return all;
       if (typeof value === "number") return this.decimal.format(value);
-      // Each keeps its own direction.
+      // Isolate the value, which can have another text direction.
       return this.isForeign ? `\u2068${value}\u2069` : value;
     });
   }
 
-  /** Text with its placeholders.
+  /** Text with its placeholders, in the plural form for a count.
    * @type {(key: Key, count?: string | number) => string} */
   text(key, count) {
     const text = this.words[key];
@@ -67,13 +67,13 @@ export class Wording {
     return forms[this.plural.select(Number(count))] ?? forms.other;
   }
 
-  /** Several texts of one kind.
+  /** A list of texts.
    * @type {(key: Key) => readonly string[]} */
   list(key) {
     return /** @type {readonly string[]} */ (this.words[key]);
   }
 
-  /** A number that was written with a point, with what the language has in its place.
+  /** Replace the decimal point of a number by the decimal sign of the language.
    * @param {string} number */
   point(number) {
     const parts = this.decimal.formatToParts(0.5);
@@ -85,7 +85,7 @@ export class Wording {
     return attribute.labelIn(this.language);
   }
 
-  /** The categories of an attribute, in order; those that a survey has not named itself in our words.
+  /** Labels of the categories of an attribute, in order; by default from the form's texts.
    * @param {Attribute} attribute */
   answers(attribute) {
     return attribute.categories.map((category, code) => {
@@ -110,8 +110,8 @@ export class Wording {
     return low === high ? low : this.say(ends.isOpen ? "fromUnder" : "fromTo", { low, high });
   }
 
-  /** Shares of people in natural frequencies: of a hundred, or of as many more as make the smallest of
-   * them one.
+  /** Express shares as natural frequencies: out of 100, or out of a larger power of ten if the
+   * smallest share is less than one person.
    * @param {readonly Rational[]} shares */
   frequencies(shares) {
     const parts = shares.filter((share) => share.sign() > 0 && share.compare(ONE) < 0);
@@ -132,31 +132,32 @@ export class Wording {
     return { base: Number(base), figures };
   }
 
-  /** Frequency between two shares, in words.
+  /** A range of shares as a natural frequency, in words.
    * @type {(shares: import("../mechanisms/base.js").Fit) => string} */
   frequency({ least, most }) {
     const { base, figures } = this.frequencies([least, most]);
     return this.say("ofBase", { base, figure: this.between(figures) });
   }
 
-  /** @param {readonly string[]} figures Of the least and the most. */
+  /** @param {readonly string[]} figures The smallest and the largest. */
   between([least, most]) {
     return least === most ? least : this.say("range", { least, most });
   }
 
-  /** @param {number} tenths Of a percent. */
+  /** @param {number} tenths Share in tenths of a percent. */
   percent(tenths) {
     return this.percentage.format(tenths / 1_000).replace(/\s*%/, `${GAP}%`);
   }
 
-  /** A moment on the clock of this device.
+  /** A date and time, in the time zone of this device.
    * @type {(moment: string | number) => string} */
   moment(moment) {
     const style = /** @type {const} */ ({ dateStyle: "long", timeStyle: "short" });
     return new Intl.DateTimeFormat(this.locale, style).format(new Date(moment));
   }
 
-  /** @type {(protection: Protection, schema: Schema, relay?: RelayFigures | null) => string[]} */
+  /** Sentences with the exact privacy guarantees of a survey.
+   * @type {(protection: Protection, schema: Schema, relay?: RelayFigures | null) => string[]} */
   promises(protection, schema, relay = null) {
     const { prior, designs, unperturbed, provable, hidden, whole, single, series, timed } = protection;
     const sentences = [...this.designs(designs, attributesOf(schema)), ...this.exceptions(protection, schema)];
@@ -176,7 +177,7 @@ export class Wording {
     return sentences;
   }
 
-  /** Sentences about what is not protected: answers that are sent unperturbed, or can be proved.
+  /** Sentences about answers that are sent unperturbed, or that a report can prove.
    * @type {(protection: Protection, schema: Schema) => string[]} */
   exceptions({ prior, unperturbed, provable }, schema) {
     const attributes = attributesOf(schema);
@@ -194,18 +195,20 @@ export class Wording {
     return this.say("relayed", { apart, together });
   }
 
-  /** @param {import("../survey.js").Survey} survey What became of a report that was taken. */
+  /** Sentence about an accepted report.
+   * @param {import("../survey.js").Survey} survey */
   counted({ relay }) {
     return relay ? this.say("withRelay", { count: relay.batch - 1 }) : this.say("counted");
   }
 
-  /** @param {import("../survey.js").Relay} relay Which way reports go. */
+  /** Sentence about the way of reports through a relay.
+   * @param {import("../survey.js").Relay} relay */
   relay({ url, batch, release }) {
     const key = release === "closing" ? "relayClosing" : "relayBatches";
     return this.say(key, { host: new URL(url).host, batch });
   }
 
-  /** Sentences about designs, each with the labels of the questions that have it.
+  /** One sentence for each different design, with the labels of its questions.
    * @type {(designs: ReadonlyMap<string, Design>, attributes: Attributes) => string[]} */
   designs(designs, attributes) {
     /** @type {Map<string, string[]>} */
@@ -219,7 +222,8 @@ export class Wording {
     return [...labels].map(([said, of]) => this.say("designFor", { questions: of.join(", "), said }));
   }
 
-  /** With both answers and the design's chances; `not_p` is the chance of the opposite.
+  /** Sentence about a design, with its answers and probabilities; `not_p` is the placeholder for 1
+   * − p.
    * @type {(design: Design, attribute: Attribute) => string} */
   design({ name, yes, no, chances }, attribute) {
     const chanceOf = (/** @type {Rational} */ { numerator, denominator }) => {
@@ -238,7 +242,7 @@ export class Wording {
   /** @param {readonly Attribute[]} attributes */
   unperturbed(attributes) {
     const shown = attributes.map((attribute) => this.label(attribute)).join(", ");
-    // A label may be a question.
+    // Avoid two punctuation marks if the last label ends with a question mark.
     return this.say("unperturbed", { labels: shown }).replace("?.", "?");
   }
 
@@ -257,7 +261,7 @@ export class Wording {
   }
 }
 
-/** True if a batch promises more than each report by itself.
+/** True if the batch of the relay improves the bound of a single report.
  * @type {(relay: RelayFigures | null) => relay is RelayFigures} */
 export function hidesMore(relay) {
   return relay !== null && relay.apart < relay.together;

@@ -1,21 +1,21 @@
 /**
- * All that the form says, by language: English here, the others in a module each that is loaded
- * where it is read.
+ * Texts of the form: in English here, and in other languages in separate modules, which are loaded
+ * on demand.
  *
- * Each text is one line, so that a sentence can be searched for and languages compared line by line. What
- * stands in braces is put in by `wording.js`. A text that depends on a number is a table by the
- * categories of `Intl.PluralRules`, chosen by the value of `count`.
+ * Each text is in one line, so that it can be searched for, and compared between languages. Names
+ * in braces are placeholders, filled in by `wording.js`. A text that depends on a number is an
+ * object by the categories of `Intl.PluralRules`, selected by the value `count`.
  */
 
 import { loaded } from "../transport.js";
 
-/** A text, or one by the categories of `Intl.PluralRules`; or a list.
+/** A text, a list of texts, or a text for each category of `Intl.PluralRules`.
  * @typedef {string | readonly string[] | Readonly<Record<string, string>>} Words */
 
 export const ENGLISH = {
   language: "Language",
 
-  // Answers that no survey names, and reports.
+  // Answers without labels in the survey, and reports.
   yes: "yes",
   no: "no",
   noAnswer: "No answer",
@@ -197,7 +197,7 @@ export const ENGLISH = {
   },
   stay: "Stay here",
 
-  // What went wrong.
+  // Errors.
   unreachable: "The survey cannot be reached",
   unreachableText: "Please try again in a while.",
   notAsked: "This survey is not asked",
@@ -227,7 +227,7 @@ export const ENGLISH = {
   closedDeadline: "It could be answered until {moment}. Thank you for your interest.",
   closedQuota: "Enough people have answered already. Thank you for your interest.",
 
-  // What the device does under a named design, the same as everywhere else.
+  // Descriptions of the named designs.
   quoted: "“{text}”",
   chanceOf: "{some} in {all}",
   designFor: "For {questions}, {said}",
@@ -250,10 +250,10 @@ const FILES = {
   fr: () => import("./words/fr.js"),
 };
 
-/** Languages that there are words in. */
+/** Languages of the form's texts. */
 export const LANGUAGES = ["en", ...Object.keys(FILES)];
 
-/** The words of a language.
+/** Load the texts in a language, in English if there is no translation.
  * @type {(language: string) => Promise<Vocabulary>} */
 export async function wordsIn(language) {
   return language in FILES ? (await loaded(FILES[language]())).default : ENGLISH;

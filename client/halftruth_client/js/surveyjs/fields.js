@@ -1,4 +1,4 @@
-/** Questions of a SurveyJS model as those of a survey: which are asked, and their answers. */
+/** Mapping between the questions of a SurveyJS model and the attributes of a survey. */
 
 import { ParameterError } from "../errors.js";
 import { rangeOf } from "../questionnaire.js";
@@ -7,22 +7,24 @@ import { rangeOf } from "../questionnaire.js";
  * @import { Attribute } from "../attribute.js"
  * @import { Questionnaire } from "../questionnaire.js"
  *
- * Name and answers of an attribute by a name and the values in a questionnaire: of the question
- * `smoker`, the option `symptoms[cough]` or the row `mood.morning`. Of a number there are no values.
+ * Attributes by key in the SurveyJS form: a question `smoker`, an option `symptoms[cough]` or a row
+ * `mood.morning`. An entry has the name of the attribute and its answers by SurveyJS value; those
+ * of numeric questions are missing.
  *
  * @typedef {{readonly name: string, readonly answers: Readonly<Record<string, string>>}} Entry
  * @typedef {Readonly<Record<string, Entry>>} Names
  *
- * A question of SurveyJS, and its parts: itself, or its options or rows.
+ * A question of SurveyJS with its parts, one for each attribute: its options or rows, or the
+ * question itself.
  *
  * @typedef {Entry & {item: any, attribute: Attribute}} Part
  * @typedef {{question: any, type: string, parts: readonly Part[]}} Field
  */
 
-/** Elements that ask nothing. */
+/** Types of elements without an answer. */
 const READ = ["html", "image", "expression"];
 
-/** Conditions and limits of a questionnaire, in whose place there are those of the survey. */
+/** Conditions and limits of the SurveyJS form to disable: those of the survey apply instead. */
 const OFF = Object.entries({
   ...{ visibleIf: "", enableIf: "", requiredIf: "", resetValueIf: "", setValueIf: "" },
   ...{ choicesVisibleIf: "", choicesEnableIf: "", rowsVisibleIf: "", columnsVisibleIf: "" },
@@ -31,18 +33,19 @@ const OFF = Object.entries({
 });
 
 export class Fields {
-  /** Those that are asked in this browser, by question.
+  /** Fields that are asked in this browser, by question.
    * @type {Map<any, Field>} */
   #fields = new Map();
 
   /**
-   * Let a model show what is asked in this browser, once everything was found to have its place.
+   * Check the map, and then reduce a model to the questions that are asked in this browser.
    *
    * @param {any} model
    * @param {Names} map
    * @param {import("../schema.js").Schema} schema
    * @param {readonly string[]} asked
-   * @throws {ParameterError} If the map does not fit the model or the survey; nothing is changed then.
+   * @throws {ParameterError} If the map does not fit the model or the survey. The model is
+   * unchanged then.
    */
   constructor(model, map, schema, asked) {
     if (Object(map) !== map) throw wrong("expected names and values");
@@ -65,7 +68,7 @@ export class Fields {
     }
   }
 
-  /** Take the answers so far, and show the questions that are asked after them.
+  /** Copy the answers to the questionnaire, and show the questions whose conditions they satisfy.
    * @param {Questionnaire} questionnaire */
   update(questionnaire) {
     const fields = [...this.#fields.values()];
@@ -75,7 +78,7 @@ export class Fields {
     for (const { question, parts } of fields) question.visible = names.has(parts[0].name);
   }
 
-  /** The sentence about an answer that is none of the survey's, or nothing.
+  /** Error message about an invalid answer; empty if the answer is valid or missing.
    * @type {(question: any, words: import("../form/wording.js").Wording) => string} */
   problem(question, words) {
     const field = this.#fields.get(question);
@@ -114,7 +117,7 @@ function fieldOf(question, map, attributes) {
   return { question, type, parts };
 }
 
-/** The values that a question can have; those that an option is chosen, or none is, by.
+/** The possible values of a question; for one option, its value and the values for missing answers.
  * @type {(question: any, type: string, item: any) => readonly string[]} */
 function valuesOf(question, type, item) {
   const { valueFalse = false, valueTrue = true, columns, choices } = question;
@@ -136,7 +139,7 @@ function ratesOf({ autoGenerate, rateValues, rateMin, rateMax, rateStep }) {
   return Array.from({ length: count }, (_, i) => String(rateMin + i * rateStep));
 }
 
-/** Answers besides the list.
+/** Special items of a question that are enabled, such as `other` or `none`.
  * @type {(question: any, names: readonly string[]) => readonly any[]} */
 function more(question, names) {
   const shown = names.filter((name) => question[`show${name[0].toUpperCase()}${name.slice(1)}Item`]);
@@ -148,7 +151,7 @@ function switchOff(element) {
   for (const [member, value] of OFF) if (member in element) element[member] = value;
 }
 
-/** Offers what is asked, and nothing to write.
+/** Reduce a question to the parts that are asked, without a text field for other answers.
  * @type {(field: Field) => Field} */
 function offered(field) {
   const { question, type, parts } = field;
@@ -168,7 +171,7 @@ function offered(field) {
   return field;
 }
 
-/** The answer to an attribute: null without one, undefined where it is none that is known.
+/** The answer to an attribute: null if it is missing, undefined if its value is not in the map.
  * @type {(field: Field, part: Part) => [string, string | null | undefined]} */
 function answerOf({ question, type }, { name, answers, item, attribute }) {
   const isSeveral = type !== "matrix" && item !== null;

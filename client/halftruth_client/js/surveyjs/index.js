@@ -1,4 +1,5 @@
-/** SurveyJS's own pages: their answers are perturbed in the browser and sent as one report. */
+/** Connection to SurveyJS: answers to a SurveyJS form are perturbed in the browser and sent as a
+ * report. */
 
 import { inLanguage, isLanguage } from "../documents.js";
 import { HalftruthError, ParameterError } from "../errors.js";
@@ -11,7 +12,7 @@ import { Session } from "../session.js";
 import { Fields } from "./fields.js";
 
 /**
- * What is used of a `Model` of survey-core.
+ * The members of a `Model` of survey-core that are in the types; `ModelView` uses more.
  *
  * @typedef {object} Model
  * @property {readonly any[]} pages
@@ -19,13 +20,13 @@ import { Fields } from "./fields.js";
  * @property {() => void} beginLoading
  * @property {() => void} endLoading
  *
- * What is sent and how, as a session takes it, and the names and values of the questionnaire with ours,
- * as `halftruth survey import --map` writes them.
+ * Settings of the session, and the map from names and values of the SurveyJS form to attributes and
+ * answers of the survey, as written by `halftruth survey import --map`.
  *
  * @typedef {import("../session.js").Settings & {map: import("./fields.js").Names}} Settings
  */
 
-/** Models that ask, or will once their survey is there. */
+/** Models that are connected, or being connected. */
 const connected = new WeakSet();
 
 const sheet = globalThis.document && new CSSStyleSheet();
@@ -38,22 +39,22 @@ sheet?.replace(`
 `);
 
 /**
- * Let a questionnaire of SurveyJS ask, and send a report in the place of its answers.
+ * Ask the questions of a survey in a SurveyJS form, and send a report instead of the answers.
  *
- * From the call on nothing is shown until the survey was fetched and found to protect enough; if it
- * does not, or anything else is wrong, the model shows why, and asks nothing. Then it shows what is
- * promised, the questions that were drawn for this browser and, after sending, the report. The
- * answers are taken out of the model before its `onComplete` is raised.
+ * The model shows no question until the survey was fetched and accepted; after an error it shows
+ * the reason instead. Then it shows the privacy promise, the questions that were drawn for this
+ * browser and, after sending, the report. The answers are removed from the model before its event
+ * `onComplete`.
  *
- * @param {Model} model Of survey-core.
+ * @param {Model} model Model of survey-core.
  * @param {Settings} settings
- * @returns {Promise<Session>} Which asks, or knows what became of an earlier report.
- * @throws {HalftruthError} If nothing is asked; connecting the model again tries again.
+ * @returns {Promise<Session>} The open session; it can have an earlier report instead of questions.
+ * @throws {HalftruthError} If the survey cannot be answered. The model can then be connected again.
  */
 export async function connect(model, settings) {
   if (connected.has(model)) throw new ParameterError("model: expected one to connect once", "model");
   connected.add(model);
-  // Whoever renders the model meanwhile sees no question.
+  // Show no question if the model is rendered meanwhile.
   model.beginLoading();
   const view = new ModelView(model, settings ?? {});
   const state = await view.session.open();
@@ -63,15 +64,15 @@ export async function connect(model, settings) {
   throw view.session.error;
 }
 
-/** Shows a session by the pages of a model. */
+/** View of a session in the pages of a model. */
 class ModelView {
   /** @type {Fields | null} */
   #fields = null;
   #words = new Wording();
-  /** What SurveyJS shows messages by while it completes, once it does.
+  /** Options of the event `onComplete`, with functions that show messages; null before.
    * @type {any} */
   #completion = null;
-  /** Resolves once the last change of state is to be seen. */
+  /** Resolves when the last change of state is shown. */
   shown = Promise.resolve();
 
   /** @param {Model} model
@@ -89,7 +90,7 @@ class ModelView {
     });
   }
 
-  /** Choose the words by the language of the model, of those that the survey is in. */
+  /** Load the texts in the language of the model, or else in the first language of the survey. */
   async #localize() {
     const named = [this.model.locale].filter(isLanguage);
     const { languages = [] } = this.session.survey ?? {};
@@ -113,7 +114,7 @@ class ModelView {
     const { model, session } = this;
     const { state } = session;
     if (state === "left") {
-      // Nobody who goes back to the browser's copy of the page sees what was answered or sent.
+      // Remove answers and report from the copy of the page in the back/forward cache.
       Object.assign(model, { data: {}, completedHtml: " ", loadingHtml: " " });
       model.beginLoading();
     } else if (state === "asking" && this.#completion === null) {
@@ -126,17 +127,18 @@ class ModelView {
     }
   }
 
-  /** Switch off whatever else would keep, send or show answers, and put the promise first. */
+  /** Disable all features of the model that store, send or show answers, and add the privacy
+   * promise. */
   #ask() {
     const { model, session } = this;
-    // Any expression can call a function of the page with the answers.
+    // Expressions can pass answers to functions of the page.
     model.onExpressionRunning.add((/** @type {any} */ _, /** @type {any} */ running) => {
       running.allow = false;
     });
     Object.assign(model, { surveyPostId: "", cookieName: "", partialSendEnabled: false });
     Object.assign(model, { triggers: [], calculatedValues: [] });
     Object.assign(model, { completedHtmlOnCondition: [], completedHtml: " ", showCompletePage: true });
-    // A text with an answer in it may be an address that the browser fetches.
+    // A text with an inserted answer can be a URL that the browser fetches.
     model.onProcessDynamicText.add((/** @type {any} */ _, /** @type {any} */ text) => {
       Object.assign(text, { isExists: false, value: undefined });
     });
@@ -147,7 +149,8 @@ class ModelView {
     model.endLoading();
   }
 
-  /** The first page of our own form, without what SurveyJS has its own of. */
+  /** Add the introduction of the form as the first page, without elements that SurveyJS provides.
+   * */
   #addPromise() {
     const { model, session } = this;
     const words = this.#words;
@@ -169,7 +172,7 @@ class ModelView {
     Object.assign(model, { firstPageIsStartPage: true, startSurveyText: words.say("begin") });
   }
 
-  /** Take the answers as they are given, and send once they are complete. */
+  /** Copy each answer to the questionnaire, and submit the session on completion. */
   #listen() {
     const { model, session } = this;
     const fields = /** @type {Fields} */ (this.#fields);
@@ -196,14 +199,14 @@ class ModelView {
       isTaken = true;
       model.data = {};
     });
-    // SurveyJS raises it again for whoever wants to send again: the report that was drawn is sent.
+    // SurveyJS raises this event again for a retry, which sends the same report.
     model.onComplete.add(/** @type {Handler} */ (_, options) => {
       this.#completion = options;
       void session.submit();
     });
   }
 
-  /** Show what became of a report, or why there is none. */
+  /** Show the outcome of a report, or why there is no report. */
   #end() {
     const { model, session } = this;
     const { state } = session;
@@ -217,7 +220,7 @@ class ModelView {
     const html = htmlOf(view);
     if (this.#completion === null) {
       Object.assign(model, { loadingHtml: html });
-      // What is rendered already is rendered anew.
+      // Make SurveyJS render the new text.
       model.endLoading();
       model.beginLoading();
       return;
@@ -228,7 +231,7 @@ class ModelView {
   }
 }
 
-/** What SurveyJS shows, in the style that it has here.
+/** HTML of a view, for SurveyJS; adds the style sheet to the page.
  * @type {(view: HTMLElement) => string} */
 function htmlOf(view) {
   if (sheet && !document.adoptedStyleSheets.includes(sheet)) document.adoptedStyleSheets.push(sheet);

@@ -1,4 +1,4 @@
-/** All that the form says, in German. */
+/** Texts of the form in German. */
 
 /** @type {import("../words.js").Vocabulary} */
 export default {
@@ -184,7 +184,7 @@ export default {
   },
   stay: "Hier bleiben",
 
-  // What went wrong.
+  // Errors.
   unreachable: "Die Umfrage ist nicht zu erreichen",
   unreachableText: "Bitte versuchen Sie es in einer Weile noch einmal.",
   notAsked: "Diese Umfrage kann hier nicht beantwortet werden",
@@ -214,7 +214,7 @@ export default {
   closedDeadline: "Sie konnte bis {moment} beantwortet werden. Vielen Dank für Ihr Interesse.",
   closedQuota: "Es haben schon genug Menschen geantwortet. Vielen Dank für Ihr Interesse.",
 
-  // What the device does under a named design.
+  // Descriptions of the named designs.
   quoted: "„{text}“",
   chanceOf: "{some} von {all}",
   designFor: "Für {questions} gilt: {said}",

@@ -1,4 +1,4 @@
-/** All that the form says, in Spanish. */
+/** Texts of the form in Spanish. */
 
 /** @type {import("../words.js").Vocabulary} */
 export default {
@@ -184,7 +184,7 @@ export default {
   },
   stay: "Quedarse aquí",
 
-  // What went wrong.
+  // Errors.
   unreachable: "No se puede conectar con la encuesta",
   unreachableText: "Por favor, inténtelo de nuevo dentro de un rato.",
   notAsked: "A esta encuesta no se puede responder aquí",
@@ -214,7 +214,7 @@ export default {
   closedDeadline: "Se podía responder hasta el {moment}. Gracias por su interés.",
   closedQuota: "Ya han respondido suficientes personas. Gracias por su interés.",
 
-  // What the device does under a named design.
+  // Descriptions of the named designs.
   quoted: "«{text}»",
   chanceOf: "{some} de cada {all}",
   designFor: "Para {questions}: {said}",

@@ -1,4 +1,4 @@
-/** All that the form says, in French, with its narrow no-break spaces before signs and in quotes. */
+/** Texts of the form in French, with narrow no-break spaces before punctuation and in quotes. */
 
 /** @type {import("../words.js").Vocabulary} */
 export default {
@@ -184,7 +184,7 @@ export default {
   },
   stay: "Rester ici",
 
-  // What went wrong.
+  // Errors.
   unreachable: "L’enquête est injoignable",
   unreachableText: "Veuillez réessayer dans un moment.",
   notAsked: "On ne peut pas répondre ici à cette enquête",
@@ -214,7 +214,7 @@ export default {
   closedDeadline: "On pouvait y répondre jusqu’au {moment}. Merci de votre intérêt.",
   closedQuota: "Assez de personnes ont déjà répondu. Merci de votre intérêt.",
 
-  // What the device does under a named design.
+  // Descriptions of the named designs.
   quoted: "« {text} »",
   chanceOf: { one: "{some} chance sur {all}", other: "{some} chances sur {all}" },
   designFor: "Pour {questions} : {said}",
