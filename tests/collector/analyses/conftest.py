@@ -1,4 +1,4 @@
-"""A study whose collector is asked over HTTP, from Python, on the command line and on its pages."""
+"""A collector with a study, for tests over HTTP, in Python, on the command line and on pages."""
 
 from types import SimpleNamespace
 from urllib.parse import urlencode
@@ -22,7 +22,7 @@ SCHEMA = Schema(
         Attribute("smoker", ("no", "yes"), ("yes",)),
         Attribute("coughs", ("no", "yes"), ("yes",)),
         Attribute("age", ("young", "middle", "old")),
-        # A category may hold what separates others.
+        # A category may contain separators.
         Attribute("vote", ("left", "right", "none, a=b")),
     )
 )
@@ -35,7 +35,7 @@ EMPTY = Survey("empty", "Empty", SCHEMA, RandomizedResponse(KEEP))
 
 
 def texts(name, value):
-    """A parameter as texts, each of which is given once."""
+    """Return a parameter as a list of texts, each for one option or query parameter."""
     if name == "among":
         return value
     if isinstance(value, dict) and any(isinstance(found, dict) for found in value.values()):
@@ -52,7 +52,7 @@ def query_string(asked):
 
 
 def option(path, name):
-    """The option of a parameter, by its other name where it has one."""
+    """Return the name of a parameter's option."""
     return ANALYSES[path].options.get(name, name).replace("_", "-")
 
 
@@ -74,7 +74,7 @@ def counted_of(store, survey):
 
 @pytest.fixture(scope="session")
 def study(tmp_path_factory):
-    """A collector that answers on loopback, with two surveys that have reports and one without."""
+    """A collector on loopback, with two surveys that have reports and one without."""
     database = f"sqlite:///{tmp_path_factory.mktemp('study') / 'study.db'}"
     store = Store(database)
     rng = np.random.default_rng(201)
@@ -110,7 +110,7 @@ def study(tmp_path_factory):
 
 @pytest.fixture
 def get(study):
-    """Status and document of an answer over HTTP."""
+    """Return a function that requests a result over HTTP and returns status and JSON."""
 
     def ask(path, asked, survey="study"):
         response = study.http.get(
@@ -124,7 +124,7 @@ def get(study):
 
 @pytest.fixture
 def halftruth(study, capsys):
-    """Status, standard output and standard error of a command."""
+    """Return a function that runs a command and returns status, stdout and stderr."""
 
     def run(*words, elsewhere=False):
         at = ("--url", study.url, "--token", study.token)

@@ -1,4 +1,4 @@
-"""The default estimate: decided by the design of the reports, never by what they say."""
+"""The default estimate depends on the design of the reports, not on their content."""
 
 from datetime import UTC, datetime
 
@@ -22,7 +22,7 @@ ASSUMED = "Assuming no interaction of three or more questions: "
 
 
 def counted(mechanism, size, people, rare=0.5, seed=0):
-    """Reports of yes/no questions, each of which a share `rare` answers with yes."""
+    """Reports of yes/no questions with a share `rare` of yes."""
     names = [f"q{j}" for j in range(size)]
     schema = Schema([Attribute(name, ["no", "yes"]) for name in names])
     survey = Survey("s", "S", schema, mechanism(schema))
@@ -56,7 +56,7 @@ def gamma_diagonal(_):
         (split(3), 6, 3, "moment"),
     ],
 )
-def test_tables_take_the_model_where_moment_margins_are_more_than_twice_as_wide(
+def test_tables_use_the_model_if_moment_margins_are_more_than_twice_as_wide(
     mechanism, size, length, estimate
 ):
     names = [f"q{j}" for j in range(length)]
@@ -65,7 +65,7 @@ def test_tables_take_the_model_where_moment_margins_are_more_than_twice_as_wide(
         result = ANALYSES["table"].compute(of, TableQuery(attributes=names))
         assert result.query.estimate == estimate
         assert result.headline.startswith(ASSUMED) == (estimate == "model")
-    # By the spread of moment estimates and of the model's in other surveys of even answers.
+    # Compare the spread of both estimates over other surveys with uniform answers.
     spread = {}
     surveys = [counted(mechanism, size, 4_000, seed=seed) for seed in range(100, 130)]
     for method in ("moment", "model"):
@@ -83,7 +83,7 @@ def test_tables_take_the_model_where_moment_margins_are_more_than_twice_as_wide(
     assert (spread["moment"] > 2 * spread["model"]) == (estimate == "model")
 
 
-def test_domains_and_named_interactions_count_for_the_choice():
+def test_domains_and_named_interactions_affect_the_choice():
     of = counted(keep, 5, 8_000)
     alone = ComparisonQuery(answer={"q0": "yes"}, groups="q1")
     within = ComparisonQuery(answer={"q0": "yes"}, groups="q1", where={"q2": "no"})

@@ -1,4 +1,4 @@
-"""Bad questions: one line that names the field, from every surface alike."""
+"""Invalid queries are refused in one line that names the field, in every interface."""
 
 import html
 import math
@@ -24,7 +24,7 @@ COMPARED = {"answer": {"smoker": "yes"}, "groups": "age"}
 FITTED = {"outcome": "smoker", "predictors": ["age"]}
 WEIGHTED = {"margins": {"smoker": {"no": 0.5, "yes": 0.5}}}
 
-#: Path, parameters, the field that is named, and what is said over HTTP and in Python.
+#: Path, parameters, the field in the error, and part of the message over HTTP and in Python.
 BAD = [
     ("overview", {"population": 10**400}, "population", "expected an integer of at least 1"),
     ("itemsets", {"min_support": 0.1, "length": 0}, "length", "of at least 1"),
@@ -162,14 +162,14 @@ BAD = [
 
 
 def asked_first(path):
-    """What a page begins with, but for what is so by default."""
+    """Return the parameters with which a page starts, without defaults."""
     query = ANALYSES[path].start(SURVEYS[0])
     asked = msgspec.to_builtins(query)
     return {n: asked[n] for n, field in ANALYSES[path].fields.items() if asked[n] != field.default}
 
 
 def wrong_values(path):
-    """Of every field of an analysis that has such, a choice, a name and a level that are none."""
+    """Yield an invalid choice, name or level for every field that has one."""
     asked = asked_first(path)
     for name, field in ANALYSES[path].fields.items():
         if name == "confidence":
@@ -194,7 +194,9 @@ def method(analyst, path):
 
 
 @pytest.mark.parametrize(("path", "asked", "field", "said"), BAD)
-def test_a_bad_question_is_one_line_that_names_the_field(study, get, path, asked, field, said):
+def test_an_invalid_query_is_refused_in_one_line_that_names_the_field(
+    study, get, path, asked, field, said
+):
     status, answer = get(path, asked)
     assert (status, answer["field"]) == (422, field)
     with pytest.raises(HalftruthError) as caught:
@@ -205,12 +207,14 @@ def test_a_bad_question_is_one_line_that_names_the_field(study, get, path, asked
         assert "\n" not in line
 
 
-#: The first bad question of each analysis.
+#: The first invalid query of each analysis.
 ONE_OF_EACH = {path: (path, asked, field, said) for path, asked, field, said in BAD[::-1]}
 
 
 @pytest.mark.parametrize(("path", "asked", "field", "said"), ONE_OF_EACH.values())
-def test_every_surface_says_it_alike(study, halftruth, path, asked, field, said):
+def test_every_interface_refuses_an_invalid_query_with_the_same_line(
+    study, halftruth, path, asked, field, said
+):
     with pytest.raises(HalftruthError) as caught:
         method(study.analyst, path)("study", **asked)
     assert caught.value.field == field
@@ -264,14 +268,14 @@ def test_every_surface_says_it_alike(study, halftruth, path, asked, field, said)
         ("counts", "x=1", "x"),
     ],
 )
-def test_an_address_that_cannot_be_read_names_the_parameter(study, path, query, field):
+def test_an_invalid_query_string_names_the_parameter(study, path, query, field):
     headers = {"Authorization": f"Bearer {study.token}"}
     response = study.http.get(f"/v1/surveys/study/{path}?{query}", headers=headers)
     assert (response.status_code, response.get_json()["field"]) == (422, field)
     assert response.get_json()["detail"].startswith(f"{field}: ")
 
 
-def test_without_reports_nothing_is_concluded(study, get, halftruth):
+def test_a_survey_without_reports_has_no_results_in_any_interface(study, get, halftruth):
     asked = {"attributes": ["age"]}
     line = "survey 'empty': no report has been counted; results are served of 50 or more"
     status, answer = get("table", asked, "empty")
@@ -286,15 +290,17 @@ def test_without_reports_nothing_is_concluded(study, get, halftruth):
     assert line in html.unescape(page.text)
 
 
-def test_without_reports_there_is_no_estimator(study):
+def test_an_estimator_without_reports_is_refused(study):
     counts = Counts.from_cells(EMPTY, np.zeros((0, 4), dtype=int), [])
     with pytest.raises(NoReports, match="survey 'empty': no report has been counted yet"):
         Estimator(EMPTY, counts)
 
 
-def test_a_rule_of_nobody_is_a_conflict_in_one_line(store, app, database, capsys, monkeypatch):
+def test_a_rule_with_an_empty_antecedent_is_a_conflict_in_one_line(
+    store, app, database, capsys, monkeypatch
+):
     monkeypatch.setenv("HALFTRUTH_MIN_REPORTS", "1")
-    # One report says that somebody is young, so that the estimate of the old is below 0.
+    # The only report has the answer young, so that the estimate of old is below 0.
     survey = SURVEYS[0]
     operations.publish_survey(store, survey)
     store.reports.add(survey.id, survey.digest, [Report(id=uuid4(), values=[0, 0, 0, 0])])
@@ -318,7 +324,7 @@ def test_another_media_type_is_not_acceptable(study):
     assert (response.status_code, response.get_json()["field"]) == (406, "Accept")
 
 
-def test_without_pyarrow_parquet_is_one_line(study, halftruth, monkeypatch):
+def test_parquet_without_pyarrow_is_refused_in_one_line(study, halftruth, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     headers = {"Authorization": f"Bearer {study.token}"}
     response = study.http.get("/v1/surveys/study/counts?format=parquet", headers=headers)

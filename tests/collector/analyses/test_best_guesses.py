@@ -1,4 +1,4 @@
-"""Best guesses on every surface: a typical error of their own, and no other estimate's interval."""
+"""Likelihood estimates in results: with a typical error, and without intervals."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from sources import source_of
 
 SCHEMA = Schema([Attribute(name, ("no", "yes"), ("yes",)) for name in "abcd"])
 SURVEY = Survey("s", "S", SCHEMA, RandomizedResponse(dict.fromkeys("abcd", "7/10")))
-#: The first two answers go together, all else is independent.
+#: The first two answers are associated, the others independent.
 TRUTH = np.multiply.outer([[0.55, 0.15], [0.10, 0.20]], np.multiply.outer([0.6, 0.4], [0.3, 0.7]))
 ASKED = {
     "table": {"attributes": ["a", "b"]},
@@ -31,7 +31,7 @@ def asked(name, source, **more):
 
 
 @pytest.mark.parametrize("name", ASKED)
-def test_no_interval_of_another_estimate_stands_beside_a_best_guess(name):
+def test_likelihood_estimates_have_no_interval_in_any_presentation(name):
     result = asked(name, counted(4_000))
     columns = [column for column, _ in result.columns]
     for row in zip(*result.column_lists(), strict=True):
@@ -50,7 +50,7 @@ def test_no_interval_of_another_estimate_stands_beside_a_best_guess(name):
     assert "without intervals" in said
 
 
-def test_of_a_pair_without_association_nothing_was_learned_though_of_another_one_there_was():
+def test_only_associated_pairs_are_reported_as_learned():
     source = counted(30_000, seed=1)
     query = ANALYSES["table"].query
     found = {
@@ -62,8 +62,8 @@ def test_of_a_pair_without_association_nothing_was_learned_though_of_another_one
 
 
 @pytest.mark.parametrize("where", [None, {"d": "yes"}])
-def test_the_typical_error_is_about_that_of_the_truth_and_bounds_are_above_it(where):
-    """Of twelve surveys of two lengths: at most three of 24 bounds too low, once in 1 000 times."""
+def test_the_typical_error_is_near_the_true_error_and_bounds_are_above_it(where):
+    """Twelve surveys, two lengths: more than 3 of 24 bounds are too low once in 1 000 times."""
     truth = TRUTH if where is None else TRUTH[..., 1:] / TRUTH[..., 1:].sum()
     low, ratios = 0, []
     for seed in range(12):
@@ -82,5 +82,5 @@ def test_the_typical_error_is_about_that_of_the_truth_and_bounds_are_above_it(wh
             else:
                 ratios.append(found.error / real)
     assert low <= 3
-    # In a group of two thirds no part tells it from 0.
+    # In a group of 70 % the error is not distinguishable from 0, so that there are only bounds.
     assert (0.8 < np.median(ratios) < 2) if where is None else not ratios

@@ -1,4 +1,4 @@
-"""Charts of results: they show what the messages say, in words as well."""
+"""Charts of association measures."""
 
 from datetime import UTC, datetime
 
@@ -35,7 +35,7 @@ def charts_of(names, values):
     return [chart(msgspec.structs.replace(result, layout=blocks), block) for block in blocks]
 
 
-def test_every_measure_has_a_scale_and_keeps_its_numbers():
+def test_every_measure_is_drawn_with_its_numbers():
     values = [0.5 + i for i in range(len(NAMES))]
     charts = charts_of(NAMES, values)
     rows = [row for each in charts for row in each.rows]
@@ -44,7 +44,7 @@ def test_every_measure_has_a_scale_and_keeps_its_numbers():
     ]
 
 
-def test_measures_share_an_axis_only_where_they_can_be_compared():
+def test_measures_share_an_axis_only_if_comparable():
     names = ["phi", "odds_ratio", "interest", "chi_squared", "g_squared"]
     charts = charts_of(names, [0.2, 8.0, 1.5, 300.0, np.nan])
     panels = [panel for each in charts for panel in each.panels]
@@ -55,6 +55,6 @@ def test_measures_share_an_axis_only_where_they_can_be_compared():
     ]
     assert [panel.reference and panel.reference.value for panel in panels] == [0, 1, None]
     assert [panel.axis.scale for panel in panels] == ["linear", "log", "linear"]
-    # What is undefined is a word with its reason.
+    # An undefined measure has a reason instead of a value.
     [_, last] = panels[2].rows
     assert (last.value, last.reason) == (None, "a cell is negative")

@@ -1,4 +1,4 @@
-"""Headlines state the claims of a result, and nothing else."""
+"""Headlines state exactly the claims of a result."""
 
 import json
 from datetime import UTC, datetime
@@ -25,7 +25,7 @@ def results(counted):
             yield analysis, analysis.compute(counted, analysis.start(counted.survey))
 
 
-def test_a_headline_has_a_sentence_for_each_claim_and_no_other(study):
+def test_a_headline_has_one_sentence_for_each_claim(study):
     for analysis, result in results(study.counted["study"]):
         assert result.claims, analysis.name
         for shown in (result, labelled(result, study.counted["study"].survey)):
@@ -41,8 +41,8 @@ def test_a_headline_has_a_sentence_for_each_claim_and_no_other(study):
                 assert said == first + (" ".join(kept) or NOTHING)
 
 
-def test_a_headline_decides_nothing_by_p_values(study):
-    """It says the same of a result whose p-values would support other claims."""
+def test_a_headline_does_not_depend_on_p_values(study):
+    """It is the same for a result whose p-values would support other claims."""
     for analysis, result in results(study.counted["study"]):
         other = json.loads(encode(result))
         tests = other.pop("tests")
@@ -64,7 +64,7 @@ def _without_effects(value):
         value.update({"decision": "undecided"} if "decision" in value else {})
 
 
-def test_claims_point_at_rows_and_tests_of_their_result(study):
+def test_claims_refer_to_rows_and_tests_of_their_result(study):
     for analysis, result in results(study.counted["study"]):
         rows = len(result.rows)
         for claim in result.claims:
@@ -75,7 +75,7 @@ def test_claims_point_at_rows_and_tests_of_their_result(study):
             assert claim.test is not None or claim.by_rate or not decided
 
 
-def test_a_claim_of_one_among_many_rests_on_a_test_of_all(study):
+def test_a_claim_about_one_of_many_groups_is_based_on_an_adjusted_test(study):
     counted = study.counted["study"]
     query = ComparisonQuery(answer={"vote": "left"}, groups="age", reference="old")
     result = ANALYSES["comparison"].compute(counted, query)
@@ -90,7 +90,7 @@ def test_a_claim_of_one_among_many_rests_on_a_test_of_all(study):
 
 
 def test_questions_that_depend_on_each_other_by_design_are_not_claimed_to_be_associated():
-    """Two questions of a chain of conditions, and a third one that has to do with neither."""
+    """Two questions in a chain of conditions, and an independent one."""
     schema = Schema(
         (
             Attribute("smoker", ("no", "yes")),

@@ -1,4 +1,4 @@
-"""Comparison of groups as people ask for it: one line, one command, one page."""
+"""Comparison of groups in Python, and its page, headline and undefined estimates."""
 
 from math import inf
 
@@ -23,7 +23,7 @@ def groups_of(study):
     return Groups.of_table(table, AGES, [0, 1, 2], 0)
 
 
-def test_comparing_age_groups_is_one_line(study):
+def test_a_comparison_in_python_has_the_estimates_and_the_trend(study):
     found = study.analyst.comparison("study", answer={"vote": "left"}, groups="age", trend=True)
     groups = groups_of(study)
     shares, effects, trend = shares_of(groups), compare_groups(groups), trend_of(groups)
@@ -38,11 +38,11 @@ def test_comparing_age_groups_is_one_line(study):
     for column in ("value", "standard_error", "lower", "upper", "p_value"):
         assert compared[column].tolist() == getattr(effects, column).tolist()
     assert frames["trend"]["value"].tolist() == trend.value.tolist()
-    # Half of the people vote by their age.
+    # Half of the people vote according to their age.
     assert compared["p_value"].iloc[0] < 1e-6
 
 
-def test_of_two_groups_the_first_is_the_reference(study):
+def test_the_first_of_two_groups_is_the_default_reference(study):
     found = study.analyst.comparison("study", answer={"age": "old"}, groups="smoker")
     assert compared_in(found) == [("yes", "no")]
     every = study.analyst.comparison("study", answer={"smoker": "yes"}, groups="age")
@@ -50,7 +50,7 @@ def test_of_two_groups_the_first_is_the_reference(study):
     some = study.analyst.comparison(
         "study", answer={"smoker": "yes"}, groups="age", among=["old", "young"]
     )
-    # As ordered in the survey.
+    # In the order of the survey.
     assert compared_in(some) == [("old", "young")]
 
 
@@ -59,7 +59,7 @@ def compared_in(result):
     return [(row["group"], row["against"]) for row in rows]
 
 
-def test_the_page_offers_the_groups_that_there_are(study):
+def test_the_page_lists_the_categories_of_the_groups(study):
     page = study.browser.get("/results/study/comparison?answer=smoker=yes&groups=vote").text
     page = " ".join(page.split())
     assert '<input type="checkbox" name="among" value="none, a=b">' in page
@@ -68,7 +68,7 @@ def test_the_page_offers_the_groups_that_there_are(study):
     assert 'value="young"' not in page.partition('name="among"')[2].partition("</fieldset>")[0]
 
 
-def test_an_open_end_is_null_and_said_in_words(study):
+def test_an_open_end_is_null_and_stated_in_words(study):
     query = ComparisonQuery(answer={"vote": "left"}, groups="age", effect="risk_ratio")
     result = COMPARISON.compute(study.counted["study"], query)
     [place, *_] = result.places("risk_ratio")
@@ -82,7 +82,7 @@ def test_an_open_end_is_null_and_said_in_words(study):
     assert any("its ratio has no upper end" in note for note in said)
 
 
-def test_the_headline_states_the_clearest_difference_and_leaves_out_unusable_shares(study):
+def test_the_headline_states_the_clearest_difference_and_omits_unusable_shares(study):
     query = ComparisonQuery(answer={"vote": "left"}, groups="age", reference="old")
     result = COMPARISON.compute(study.counted["study"], query)
     [young, _, old] = 100 * shares_of(groups_of(study)).value
@@ -103,7 +103,7 @@ def test_the_headline_states_the_clearest_difference_and_leaves_out_unusable_sha
 
 
 def changed(result, places, **columns):
-    """A result with other numbers in some rows."""
+    """Return a result with other numbers in some rows."""
     numbers = {name: result.estimates.numbers(name).copy() for name in columns}
     for name, number in columns.items():
         numbers[name][places] = number
@@ -115,7 +115,7 @@ def decided(result):
     return replace(result, tests=tests, claims=claims)
 
 
-def test_what_cannot_be_compared_says_why_everywhere(study):
+def test_undefined_comparisons_have_a_reason_in_every_presentation(study):
     counted = source_of(SURVEYS[0], study.counted["study"].counts.cells[:30])
     query = ComparisonQuery(
         answer={"smoker": "yes"}, groups="age", effect="odds_ratio", trend=True, confidence=0.999

@@ -1,4 +1,4 @@
-"""Regressions of records that were randomized in the field, with covariates as they are."""
+"""Regressions of records randomized in the field, with unperturbed covariates."""
 
 import csv
 
@@ -15,7 +15,7 @@ from .test_regression_by_model import hessian, method, numbers
 
 
 def forced_response():
-    """A die: 1 and 6 say the answer, others the truth."""
+    """A die: 1 and 6 force an answer, other numbers ask for the truth."""
     schema = Schema([Attribute("armed", ["no", "yes"])])
     return Survey("n", "N", schema, RandomizedResponse({"armed": "5/6"}))
 
@@ -48,7 +48,7 @@ def nigeria():
         ),
     ],
 )
-def test_forced_response_in_the_field(nigeria, predictors, expected):
+def test_coefficients_of_forced_response_are_the_published_ones(nigeria, predictors, expected):
     """Contact with armed groups in Nigeria (Blair, Imai & Zhou 2015), coefficients and errors."""
     result = regress_records(forced_response(), nigeria, "armed", predictors)
     for name, (coefficient, error) in expected.items():
@@ -58,7 +58,7 @@ def test_forced_response_in_the_field(nigeria, predictors, expected):
 
 
 @published
-def test_a_prevalence_in_the_field(nigeria):
+def test_the_prevalence_is_the_published_one(nigeria):
     answers = np.array([[int(answer == "yes")] for answer in nigeria["armed"]])
     table = estimator_of(forced_response(), answers).table(["armed"])
     assert table.value[1] == pytest.approx(0.26135, abs=5.1e-6)
@@ -66,8 +66,8 @@ def test_a_prevalence_in_the_field(nigeria):
 
 
 @published
-def test_the_published_model_of_six_covariates(nigeria):
-    """By a general minimizer, with age as it is."""
+def test_the_model_of_six_covariates_maximizes_the_likelihood(nigeria):
+    """Against a general minimizer."""
     predictors = ["age/10", "its square", "assets", "married", "education", "female"]
     result = regress_records(forced_response(), nigeria, "armed", predictors)
     design = np.column_stack([np.ones(2_423), *(nigeria[name] for name in predictors)])
@@ -87,7 +87,7 @@ def test_the_published_model_of_six_covariates(nigeria):
     )
 
 
-def test_texts_are_categories_and_columns_may_be_a_data_frame():
+def test_texts_are_categories_and_records_may_be_a_dict_of_columns():
     rng = np.random.default_rng(2)
     town = rng.choice(["north", "south"], 3_000)
     weight = rng.normal(size=3_000)
@@ -109,8 +109,8 @@ def test_texts_are_categories_and_columns_may_be_a_data_frame():
 
 
 @pytest.mark.parametrize("surveys", [30, pytest.param(1_000, marks=pytest.mark.nightly)])
-def test_intervals_cover_and_tests_reject_as_often_as_they_say(surveys):
-    """Of 1 000 surveys the rate of an interval is off by 2 points once in 270 by chance."""
+def test_intervals_and_tests_have_their_nominal_rates(surveys):
+    """With 1 000 surveys, an interval's rate is off by 2 points once in 270 times by chance."""
     rng, truth = np.random.default_rng(64), np.array([-1.0, 0.5, 0.0])
     covered, rejected = [], []
     for _ in range(surveys):
@@ -138,7 +138,7 @@ def test_intervals_cover_and_tests_reject_as_often_as_they_say(surveys):
         ({"weight": ["a", "b"]}, {"reference": {"weight": "c"}}, r"^reference: 'c' of 'weight'"),
     ],
 )
-def test_records_that_are_none_are_refused(changed, asked, said):
+def test_invalid_records_are_refused(changed, asked, said):
     records = {"armed": ["no", "yes"], "weight": [1.0, 2.0], **changed}
     with pytest.raises(ParameterError, match=said):
         regress_records(forced_response(), records, "armed", **{"predictors": ["weight"], **asked})

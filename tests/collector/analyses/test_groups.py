@@ -1,4 +1,4 @@
-"""Every analysis of a group says what it would say of a survey of the group's people alone."""
+"""Analyses of a group equal those of a survey of the group's people alone."""
 
 import html
 import json
@@ -18,19 +18,19 @@ from sources import source_of
 PEOPLE = 20_000
 FILTERED = [name for name, analysis in ANALYSES.items() if "where" in analysis.fields]
 
-#: What says where a result comes from, and what is said in words.
+#: Fields about the origin of a result, and its sentences.
 BESIDE = {"survey", "digest", "reports", "as_of", "group", "query", "verdict", "headline"}
 
 
 def survey_of(names):
-    """A survey whose answers are sent unperturbed."""
+    """A survey without perturbation."""
     schema = Schema([Attribute(name, ["c0", "c1"], sensitive=False) for name in names])
     return Survey("s", "S", schema, RandomizedResponse(dict.fromkeys(names, 1)))
 
 
 @pytest.fixture(scope="module")
 def counted():
-    """Everybody, and a survey of those alone who give one answer, which two in five do."""
+    """A survey of all people, and one of the two fifths who give one answer."""
     rng = np.random.default_rng(7)
     shares = rng.dirichlet(np.full(8, 3.0), size=2)
     group = (rng.random(PEOPLE) < 0.4).astype(int)
@@ -46,7 +46,7 @@ def counted():
 
 
 def numbers(answer, path=""):
-    """All that an answer says in numbers and single words, by where it stands."""
+    """Yield all numbers and words of a result with their paths."""
     if isinstance(answer, dict):
         for name, value in answer.items():
             if name not in BESIDE:
@@ -59,7 +59,7 @@ def numbers(answer, path=""):
 
 
 @pytest.mark.parametrize("name", FILTERED)
-def test_a_group_has_the_numbers_of_a_survey_of_its_people_alone(counted, name):
+def test_a_group_has_the_numbers_of_a_survey_of_its_people(counted, name):
     analysis, (everybody, alone) = ANALYSES[name], counted
     query = analysis.start(alone.survey)
     if "estimate" in analysis.fields:
@@ -72,13 +72,13 @@ def test_a_group_has_the_numbers_of_a_survey_of_its_people_alone(counted, name):
     assert one.keys() == other.keys()
     for place, value in one.items():
         if isinstance(value, float) and other[place] is not None:
-            # Errors are by N - 1 reports in one survey, and by n - 1 people in the other.
+            # Errors are divided by N − 1 reports in one survey, and by n − 1 in the other.
             assert other[place] == pytest.approx(value, rel=5e-4, abs=1e-6), place
         else:
             assert other[place] == value, place
 
 
-def test_a_group_that_nobody_is_in_is_refused(counted):
+def test_an_empty_group_is_refused(counted):
     everybody = counted[0]
     counts = Counts.from_cells(everybody.survey, [[0, 0, 0, 1]], [500])
     query = OverviewQuery(where={"w": "c1"})
@@ -86,8 +86,8 @@ def test_a_group_that_nobody_is_in_is_refused(counted):
         ANALYSES["overview"].compute(source_of(everybody.survey, counts), query)
 
 
-def test_bases_of_a_cross_tabulation_count_the_people_of_the_group(study, get):
-    """Their intervals have the error of the group's size, too: those of the larger table."""
+def test_bases_of_a_crosstab_count_the_people_of_the_group(study, get):
+    """Their intervals include the error of the group's size."""
     where, confidence = {"smoker": "yes"}, 0.9
     asked = {"attributes": ["age", "vote"], "where": where, "confidence": confidence}
     answer, everybody = with_people(get("crosstab", {**asked, "percentages": "joint"}))
@@ -105,14 +105,14 @@ def test_bases_of_a_cross_tabulation_count_the_people_of_the_group(study, get):
 
 
 def with_people(answered):
-    """An answer, and the columns of its rows with numbers of people."""
+    """Return an answer, and the columns of its rows with numbers of people."""
     answer = answered[1]
     columns = {key["name"]: key["values"] for key in answer["keys"]} | answer["estimates"]
     places = [i for i, name in enumerate(columns["quantity"]) if name == "people"]
     return answer, {name: [column[i] for i in places] for name, column in columns.items()}
 
 
-def test_one_of_several_answers_is_asked_for_in_the_same_way_everywhere(study, get, halftruth):
+def test_a_filter_with_several_answers_is_written_alike_in_every_interface(study, get, halftruth):
     either = {"age": ["young", "old"], "smoker": "yes"}
     where = [("where", "age=young"), ("where", "smoker=yes"), ("where", "age=old")]
     address = urlencode([("attributes", "vote"), *where])
@@ -142,7 +142,7 @@ def test_one_of_several_answers_is_asked_for_in_the_same_way_everywhere(study, g
     assert file.splitlines()[1].count('"age=young or old, smoker=yes"') == 1
 
 
-def test_of_what_has_one_answer_two_are_refused(study, get):
+def test_two_answers_to_a_single_choice_are_refused(study, get):
     asked = [("answer", "smoker=yes"), ("answer", "smoker=no"), ("groups", "age")]
     headers = {"Authorization": f"Bearer {study.token}"}
     address = f"/v1/surveys/study/comparison?{urlencode(asked)}"

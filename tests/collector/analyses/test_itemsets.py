@@ -19,7 +19,7 @@ QUERY = ItemsetsQuery(min_support=0.02)
 
 
 def result_of(sets, support, error, adjusted=np.nan, query=QUERY):
-    """A result with these itemsets, as sets of answers or as their codes."""
+    """Return a result with these itemsets."""
     support = np.asarray(support, float)
     error = np.broadcast_to(error, support.shape)
     found = Result(
@@ -49,7 +49,7 @@ def plain(text):
     return text.replace("\N{NARROW NO-BREAK SPACE}", " ")
 
 
-def test_itemsets_stand_against_the_threshold_with_their_decisions():
+def test_the_chart_of_itemsets_has_the_threshold_and_the_decisions():
     sets = AnswerSets.of([{"smoker": "yes"}, {"smoker": "yes", "drinks": "daily"}])
     result = result_of(sets, [0.31, 0.03], [0.01, 0.02], [0.001, 0.3])
     picture = drawn(result)
@@ -65,9 +65,9 @@ def test_itemsets_stand_against_the_threshold_with_their_decisions():
     ]
 
 
-def test_of_many_itemsets_the_clearest_usable_ones_are_drawn_and_the_chart_says_so():
+def test_the_chart_is_limited_to_the_clearest_usable_itemsets_with_a_note():
     sets = AnswerSets.of([{"x": str(i)} for i in range(60)])
-    # The first are large, and mere noise.
+    # The first ones are large, but noise.
     support = np.where(np.arange(60) < 20, 0.9, 0.1 + np.arange(60) / 1_000)
     result = result_of(sets, support, np.where(np.arange(60) < 20, 0.4, 0.001))
     assert [row.label for row in drawn(result).rows] == [f"x={i}" for i in range(20, 60)]
@@ -101,5 +101,5 @@ def test_of_many_itemsets_the_clearest_usable_ones_are_drawn_and_the_chart_says_
         ),
     ],
 )
-def test_what_was_not_examined_is_said_with_its_reason(why, said):
+def test_unexamined_itemsets_are_stated_with_the_reason(why, said):
     assert [plain(c.sentence) for c in unexamined(why, "itemsets", QUERY)] == said

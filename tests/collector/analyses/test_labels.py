@@ -1,4 +1,4 @@
-"""Results in the words of people."""
+"""Labels of questions and answers in results."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def counted():
 
 
 @pytest.mark.parametrize("name", ANALYSES)
-def test_no_table_chart_or_sentence_says_a_name_that_has_a_label(counted, name):
+def test_tables_charts_and_sentences_use_labels_instead_of_names(counted, name):
     analysis = ANALYSES[name]
     try:
         found = analysis.compute(counted, analysis.start(SURVEY))
@@ -81,7 +81,7 @@ LONG = Schema(
 )
 
 
-def test_results_have_short_labels_or_the_first_words_of_long_ones_as_far_as_they_differ():
+def test_long_labels_are_shortened_to_the_words_in_which_they_differ():
     survey = Survey(
         "s", "S", LONG, RandomizedResponse(dict.fromkeys("abc", "0.9") | {"theft": "0.9"})
     )
@@ -100,7 +100,7 @@ def test_results_have_short_labels_or_the_first_words_of_long_ones_as_far_as_the
     assert Survey.from_json(survey.canonical_json).schema == LONG
 
 
-def test_labels_that_several_questions_have_are_told_apart():
+def test_equal_labels_are_distinguished_by_names():
     same = Schema(
         [
             Attribute("a", ["no", "yes"], label="Which?"),

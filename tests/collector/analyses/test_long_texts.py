@@ -1,4 +1,4 @@
-"""Questions of 150 letters without short labels, in everything that results say."""
+"""Results of questions with 150 characters and no short labels."""
 
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -13,7 +13,7 @@ from halftruth_collector.estimation import Counts
 from halftruth_shared import Survey
 from halftruth_shared.results.charts import EstimateChart
 
-#: Most letters in a row that a sentence or a title has of a question.
+#: Maximum number of consecutive characters of a question in a sentence or a title.
 MOST = 40
 
 QUESTIONS = {
@@ -29,7 +29,7 @@ QUESTIONS = {
     }.items()
 }
 
-#: What each question may be answered.
+#: Definition of the answers to each question.
 KINDS = {
     "smoker": 'categories = ["no", "yes"]',
     "drinks": 'categories = ["never", "weekly", "daily"]\nordered = true',
@@ -59,7 +59,7 @@ kind = "randomized-response"
     )
 )
 
-#: Queries besides those with which pages begin.
+#: Queries other than those with which pages start.
 ASKED = [
     ("table", {"attributes": ["smoker", "drinks"], "where": {"region": "north"}}),
     (
@@ -106,7 +106,7 @@ def study():
 
 
 def pieces():
-    """Every run of letters of a question that is too long for a sentence."""
+    """Return every substring of a question that is too long for a sentence."""
     return {text[i : i + MOST] for text in QUESTIONS.values() for i in range(len(text) - MOST + 1)}
 
 
@@ -127,10 +127,10 @@ def said(analysis, result):
 
 @pytest.mark.parametrize(
     ("name", "asked"),
-    # The model of all questions at once takes long.
+    # The model of all questions is slow.
     [*((name, None) for name in ANALYSES if name != "microdata"), *ASKED],
 )
-def test_no_sentence_or_title_has_the_text_of_a_question(study, name, asked):
+def test_no_sentence_or_title_contains_the_full_text_of_a_question(study, name, asked):
     analysis = ANALYSES[name]
     query = analysis.start(SURVEY) if asked is None else analysis.query(**asked)
     result = analysis.compute(study, query)
@@ -140,7 +140,7 @@ def test_no_sentence_or_title_has_the_text_of_a_question(study, name, asked):
     assert not [text for text in found if any(piece in text for piece in long)]
 
 
-def test_a_question_that_a_report_quotes_stands_by_itself(study):
+def test_a_report_quotes_full_questions_only_on_their_own(study):
     report = survey_report(study)
     long = pieces()
     sentences = [report.title, report.lead, report.summary, *report.not_usable]
@@ -151,7 +151,7 @@ def test_a_question_that_a_report_quotes_stands_by_itself(study):
     assert quoting <= {question.label_in() for question in SURVEY.schema.questions}
 
 
-def test_questions_that_begin_alike_are_told_apart_by_their_ends():
+def test_questions_with_equal_beginnings_are_distinguished_by_their_ends():
     assert Labels.of(SURVEY.schema).questions["smoker"] == "Thinking of the… you smoke?"
     labels, schema = Labels.of(SURVEY.schema).questions, SURVEY.schema
     assert labels.keys() == {*schema.names, *schema.options}

@@ -1,4 +1,4 @@
-"""Categories that count as one: sums of a finer table, in every analysis and on every surface."""
+"""Merged categories: sums of a finer table, in every analysis."""
 
 from datetime import UTC, datetime
 from itertools import permutations
@@ -91,7 +91,7 @@ def test_a_merged_table_has_the_sums_of_a_finer_one_and_their_covariance(
     expected = sums @ fine.covariance() @ sums.T
     np.testing.assert_allclose(merged.covariance(), expected, atol=1e-15)
     np.testing.assert_allclose(merged.variance().ravel(), np.diag(expected), atol=1e-15)
-    # A margin over what was merged, and a domain of merged answers.
+    # A margin over a merged attribute, and a domain of merged answers.
     places = np.array([[0, 2], [2, 2], [4, 1]])
     weights = np.array([np.kron([1, 0, 0, 0], [1, 1]), np.kron([0, 0, 1, 0], [1, 1])])
     np.testing.assert_allclose(
@@ -106,7 +106,7 @@ def test_a_merged_table_has_the_sums_of_a_finer_one_and_their_covariance(
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_intervals_of_merged_shares_hold_the_truth(mechanism):
+def test_intervals_of_merged_shares_have_their_nominal_coverage(mechanism):
     truth = np.bincount(drawn(2_000_000, np.random.default_rng(1))[:, 0], minlength=6) / 2e6
     truth = SUMS["income"] @ truth
     held, surveys = np.zeros(4), 200
@@ -136,11 +136,11 @@ QUERIES = [
 
 
 @pytest.mark.parametrize("query", QUERIES, ids=lambda query: type(query).__name__)
-def test_every_analysis_knows_merged_categories_by_name_and_label(query):
+def test_every_analysis_shows_merged_categories_by_name_and_label(query):
     of = counted()
     analysis = ANALYSES[type(query).__name__.removesuffix("Query").lower()]
     result = analysis.compute(of, query)
-    # Read from texts and written to these, with commas inside of a category.
+    # Written and read again, with commas inside a category.
     assert read(type(query), write(query)) == query
     said = str(result.to_pandas().to_dict())
     shown = analysis.present(labelled(result, of.survey))
@@ -162,14 +162,14 @@ def test_every_analysis_knows_merged_categories_by_name_and_label(query):
         ({"sex": [["female", "male"]]}, ParameterError, "merge: 'sex' has one category left"),
     ],
 )
-def test_what_cannot_be_merged_is_refused(merge, error, message):
+def test_invalid_merges_are_refused(merge, error, message):
     with pytest.raises(error) as refused:
         ANALYSES["table"].compute(counted(), TableQuery(attributes=["region"], merge=merge))
     assert message in str(refused.value)
     assert refused.value.field == "merge"
 
 
-def test_groups_are_read_from_lists_and_lines():
+def test_merged_groups_are_parsed_from_lists_and_lines():
     by_itself = make(TableQuery, {"attributes": ["income"], "merge": {"income": ["4", "5"]}})
     assert by_itself.merge == {"income": [["4", "5"]]}
     lines = fields(TableQuery)["merge"].value(["income=1\\, or less,2\n\nincome=4,5"])
@@ -179,7 +179,7 @@ def test_groups_are_read_from_lists_and_lines():
 
 
 @pytest.mark.parametrize(("longest", "undefined"), [(2, 0), (3, 24), (6, 24)])
-def test_the_map_of_census_has_all_strengths_by_merging_rare_answers(longest, undefined):
+def test_the_map_of_census_has_all_associations_by_merging_rare_answers(longest, undefined):
     mechanism = SplitQuestionnaire.for_amplification(CENSUS, 19, max_length=longest)
     survey = census_survey("census", mechanism)
     rng = np.random.default_rng(3)
@@ -200,7 +200,7 @@ def test_the_map_of_census_has_all_strengths_by_merging_rare_answers(longest, un
     pairs = permutations(CENSUS.names, 2)
     alone = [plain.measures(pair, measures=["concentration"]).value[0] for pair in pairs]
     assert np.isnan(alone).sum() == undefined
-    # The same as where these are named, and whatever else is asked about.
+    # The same as if the groups are named, independent of the other attributes.
     pair = ["sex", "race"]
     named = plain.merged(merge).measures(pair, measures=["concentration"])
     place = [(row["row"], row["column"]) for row in result.rows].index(tuple(pair))

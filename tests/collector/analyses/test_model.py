@@ -1,4 +1,4 @@
-"""Estimates of a model of all answers: against its own definition, and on every surface."""
+"""Estimates by a model of all answers, against its definition and in results."""
 
 from statistics import NormalDist
 
@@ -34,7 +34,7 @@ Z = 1.959963984540054
 
 
 def world(triple=0.0):
-    """Answers with pairs, and with or without what the first three have together."""
+    """Shares with pairwise interactions, and a three-way interaction of this size."""
     u = np.stack(np.indices(SCHEMA.shape)).astype(float)
     log = 0.5 * u[0] * u[1] - 0.8 * (u[2] == 1) * u[3] - 1.5 * (u[2] == 2) - 0.3 * u[1] * u[3]
     weights = np.exp(log + triple * (2 * u[0] - 1) * (u[1] - 1) * (2 * (u[2] == 1) - 1))
@@ -60,7 +60,7 @@ def study_of_pairs():
 
 
 def delta(model, function):
-    """A function of the table and its standard error, by differences of all parameters."""
+    """Return a function of the table and its standard error, by numerical derivatives."""
     design, theta = model.design, model.coefficients
 
     def at(parameters):
@@ -80,7 +80,7 @@ def hull(share, error):
 
 
 def from_shares(model, error, *functions):
-    """Ends of a difference as Zou & Donner (2008) have them, from those of two shares."""
+    """Ends of a difference by Zou & Donner (2008), from those of two shares."""
     (one, its), (other, others) = (delta(model, function) for function in functions)
     correlation = (its**2 + others**2 - error**2) / (2 * its * others)
     gaps = [np.abs(np.array(hull(s, e)) - s) for s, e in ((one, its), (other, others))]
@@ -112,7 +112,9 @@ def test_a_cell_of_all_answers_is_that_of_the_fitted_table(study_of_pairs):
 
 @pytest.mark.parametrize("where", [{"b": "high"}, {"b": ["low", "high"], "d": "yes"}])
 @pytest.mark.parametrize("missing", ["keep", "exclude"])
-def test_shares_within_a_group_of_those_who_answered(study_of_pairs, where, missing):
+def test_shares_within_a_group_are_conditional_on_the_group_and_on_answering(
+    study_of_pairs, where, missing
+):
     result = asked("table", study_of_pairs, attributes=["c", "a"], where=where, missing=missing)
     among = [2] if where["b"] == "high" else [0, 2]
     days = [1] if "d" in where else [0, 1]
@@ -145,7 +147,7 @@ def test_itemsets_of_any_length_are_decided_by_their_own_intervals(study_of_pair
 
 
 @pytest.mark.parametrize("at_once", [True, False])
-def test_itemsets_are_the_same_by_levels(monkeypatch, at_once):
+def test_itemsets_are_the_same_level_by_level(monkeypatch, at_once):
     source = counted(world(), seed=3)
     expected = [row["itemset"] for row in asked("itemsets", source, min_support=0.2).rows]
     if not at_once:
@@ -154,7 +156,7 @@ def test_itemsets_are_the_same_by_levels(monkeypatch, at_once):
     assert [row["itemset"] for row in found.rows] == expected
 
 
-def test_a_rule_has_the_share_of_its_consequent_among_its_antecedent(study_of_pairs):
+def test_a_rule_has_the_share_of_its_consequent_within_its_antecedent(study_of_pairs):
     result = asked("rules", study_of_pairs, min_support=0.1, min_confidence=0.1, measures=["lift"])
     [rule] = [
         rule
@@ -172,7 +174,7 @@ def test_a_rule_has_the_share_of_its_consequent_among_its_antecedent(study_of_pa
 
 
 @pytest.mark.parametrize("effect", ["difference", "risk_ratio", "odds_ratio"])
-def test_groups_are_compared_with_intervals_of_their_scale(study_of_pairs, effect):
+def test_effects_between_groups_have_intervals_on_their_own_scale(study_of_pairs, effect):
     result = asked(
         "comparison",
         study_of_pairs,
@@ -200,7 +202,7 @@ def test_groups_are_compared_with_intervals_of_their_scale(study_of_pairs, effec
         assert errors[effect != "difference"] == pytest.approx(error, rel=1e-4)
         assert errors[effect == "difference"] is None
         assert compared.interval == pytest.approx(ends, rel=1e-4)
-        # Wald's test, at the share that both groups have in common.
+        # Wald's test at the pooled share.
         both = model.table[:, [0, group]]
         common = both[1].sum() / both.sum()
 
@@ -213,7 +215,7 @@ def test_groups_are_compared_with_intervals_of_their_scale(study_of_pairs, effec
     assert "Wald tests by the model" in result.caveats[-1].sentence
 
 
-def test_the_overview_is_of_everybody_and_of_those_who_answered(study_of_pairs):
+def test_the_overview_has_shares_of_answers_and_of_missing_answers(study_of_pairs):
     result = asked("overview", study_of_pairs, missing="exclude")
     model = study_of_pairs.model()
     silent, second = (
@@ -224,7 +226,7 @@ def test_the_overview_is_of_everybody_and_of_those_who_answered(study_of_pairs):
     check_share(second, model, lambda t: t[:, :, 1].sum() / (1 - t[:, :, 2].sum()))
 
 
-def test_a_world_of_three_answers_together_contradicts_the_model():
+def test_a_three_way_interaction_contradicts_the_model():
     source = counted(world(0.5))
     result = asked("table", source, attributes=["a", "b"])
     fit = result.model_fit
@@ -245,14 +247,14 @@ def test_a_world_of_three_answers_together_contradicts_the_model():
     assert compared == "Without a:b:c the model would be contradicted (p = 0.005)."
 
 
-def test_a_world_of_pairs_does_not_contradict_it(study_of_pairs):
+def test_pairwise_interactions_do_not_contradict_the_model(study_of_pairs):
     result = asked("table", study_of_pairs, attributes=["a"], interactions=[["a", "b", "d"]])
     line, compared = basis(result)
     assert "do not contradict" in line
     assert compared.startswith("Without a:b:d the model would not be contradicted (p = 0.")
 
 
-def test_intervals_that_a_three_way_interaction_misses_hold_the_truth_with_it():
+def test_adding_a_three_way_interaction_restores_the_coverage_of_intervals():
     truth = world(0.5)
     names, cell = ["a", "b", "c"], (1, 2, 1)
     true = truth.sum(axis=3)[cell]
@@ -268,7 +270,7 @@ def test_intervals_that_a_three_way_interaction_misses_hold_the_truth_with_it():
     assert hits[1] >= 9
 
 
-def test_reports_of_pairs_answer_longer_tables_and_cannot_contradict_the_model():
+def test_reports_about_pairs_give_longer_tables_but_no_test_of_the_model():
     schema = Schema([Attribute(name, ("no", "yes", "much")) for name in "abcd"])
     pairs = SplitQuestionnaire.designed(schema, 19, (), {2: 1.0})
     source = counted(np.full((3,) * 4, 1 / 81), 3_000, pairs, schema=schema)
@@ -282,7 +284,7 @@ def test_reports_of_pairs_answer_longer_tables_and_cannot_contradict_the_model()
         asked("overview", source, interactions=[["a", "b", "c"]])
 
 
-def test_tests_that_would_take_long_are_said_not_to_be_computed(monkeypatch):
+def test_tests_that_would_take_too_long_are_not_computed_and_this_is_stated(monkeypatch):
     monkeypatch.setattr("halftruth_collector.estimation.model.cached.MOST_TESTED", 10)
     assert MOST_TESTED > 10
     result = asked("table", counted(world(), 500, seed=9), attributes=["a"])
@@ -290,7 +292,7 @@ def test_tests_that_would_take_long_are_said_not_to_be_computed(monkeypatch):
     assert basis(result)[0].endswith("was not tested, because the test would take too long.")
 
 
-def test_a_fit_that_did_not_converge_is_said():
+def test_a_fit_that_did_not_converge_is_stated():
     result = asked("table", counted(world(), 500, seed=9), attributes=["a"])
     fit = msgspec.structs.replace(result.model_fit, converged=False)
     lines = basis(msgspec.structs.replace(result, model_fit=fit))
@@ -307,13 +309,13 @@ def test_a_fit_that_did_not_converge_is_said():
         ({"where": {"a": "yes"}}, "attributes", "is filtered on by where"),
     ],
 )
-def test_what_a_model_cannot_answer_is_refused(study_of_pairs, fields, field, said):
+def test_invalid_requests_of_a_model_are_refused(study_of_pairs, fields, field, said):
     with pytest.raises(HalftruthError, match=said) as caught:
         asked("table", study_of_pairs, attributes=["a"], **fields)
     assert caught.value.field == field
 
 
-def test_a_model_of_too_many_questions_is_refused_and_of_some_of_them_answered():
+def test_a_model_of_too_many_questions_is_refused_but_can_be_restricted():
     many = Schema([Attribute(f"q{j}", ("no", "yes")) for j in range(20)])
     rng = np.random.default_rng(0)
     survey = Survey("m", "M", many, RandomizedResponse(dict.fromkeys(many.names, "0.8")))

@@ -1,4 +1,4 @@
-"""The overview against Warner's estimator, worked by hand from the counts."""
+"""The overview against Warner's estimator, computed by hand from the counts."""
 
 import math
 from datetime import date
@@ -46,7 +46,7 @@ def test_every_share_and_its_error_are_those_of_warner(target):
             share = (reported - other) / (keep - other)
             assert found["answer"] == attribute.categories[code]
             assert found.value == pytest.approx(share, abs=1e-12)
-            # Of a share of reports, less what sampling alone gives where these people are meant.
+            # Variance of a share of reports, without sampling for the respondents themselves.
             variance = reported * (1 - reported) / (keep - other) ** 2
             if target == "respondents":
                 variance -= share * (1 - share)
@@ -58,8 +58,8 @@ def test_every_share_and_its_error_are_those_of_warner(target):
 
 
 @pytest.mark.parametrize("target", ["population", "respondents"])
-def test_each_error_is_told_apart_into_perturbation_and_sampling(target):
-    """What Warner's estimator adds to the error of a share that everybody tells openly."""
+def test_each_error_is_split_into_perturbation_and_sampling(target):
+    """The sampling error is that of the same share without perturbation."""
     people = sum(CELLS.values()) - 1
     result = overview(target=target)
     for found in shares_of(result):
@@ -74,7 +74,7 @@ def test_each_error_is_told_apart_into_perturbation_and_sampling(target):
             assert bar.lower < bar.inner[0] < bar.value < bar.inner[1] < bar.upper
 
 
-def test_where_an_estimate_is_impossible_its_sampling_error_is_undefined():
+def test_the_sampling_error_of_an_impossible_estimate_is_undefined():
     few = Counts.from_cells(SURVEY, [[0, 0], [1, 0]], [79, 21])
     counted = source_of(SURVEY, few)
     result = ANALYSES["overview"].compute(counted, OverviewQuery(attributes=["smoker"]))
@@ -84,7 +84,7 @@ def test_where_an_estimate_is_impossible_its_sampling_error_is_undefined():
         assert found.perturbation_error > 0
 
 
-def test_reports_are_told_by_day():
+def test_reports_are_listed_by_day():
     counts = Counts.from_cells(SURVEY, [[0, 0]], [90])
     days = {date(2026, 5, day): 10 for day in range(1, 10)}
     counted = source_of(SURVEY, counts, days=days)
@@ -96,7 +96,7 @@ def test_reports_are_told_by_day():
     assert said.endswith("2026-05-09 10; earlier ones on 2 more days.")
 
 
-def test_a_chart_has_the_first_questions_as_a_whole():
+def test_a_chart_has_only_complete_questions():
     result = overview()
     for most, drawn in ((2, 2), (4, 2), (5, 5), (1, 2)):
         block = msgspec.structs.replace(result.layout[0], most=most)
@@ -104,7 +104,7 @@ def test_a_chart_has_the_first_questions_as_a_whole():
     assert chart(result, block).notes == ("Shown are the first 2 of 5 rows.",)
 
 
-def test_a_question_that_is_not_known_precisely_is_named():
+def test_a_question_with_imprecise_shares_is_named():
     few = Counts.from_cells(SURVEY, [[0, 0], [1, 1]], [6, 4])
     result = ANALYSES["overview"].compute(source_of(SURVEY, few), OverviewQuery())
     said = [caveat.values["question"] for caveat in result.caveats if caveat.weight == "warning"]

@@ -1,4 +1,4 @@
-"""One question has one answer: an odds ratio is the same wherever it is asked for."""
+"""Odds ratios agree between analyses."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from sources import source_of
 
 
 def counted_of(survey):
-    """A survey of 20 000 people who answered alike to those that are at hand."""
+    """A survey of 20 000 people."""
     return source_of(survey, codes_of(people(20_000)), np.random.default_rng(11))
 
 
@@ -45,7 +45,7 @@ def test_an_odds_ratio_is_the_same_in_measures_comparison_and_regression(kind):
     assert one.interval == pytest.approx(other.interval)
     assert one.interval == pytest.approx(model.interval)
     assert one.interval[0] > 0
-    # To the printed digits.
+    # Also in their printed digits.
     printed = [str(cell) for cell in measures.rows[0][1:3]]
     assert [str(cell) for cell in comparison.rows[1][5:7]] == printed
     assert [str(cell) for cell in regression.rows[0][2:4]] == printed

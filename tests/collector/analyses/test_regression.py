@@ -1,4 +1,4 @@
-"""The regression as an answer: intervals, odds ratios and tests by hand, and what is said of it."""
+"""Results of regressions: intervals, odds ratios, tests, reliability and warnings."""
 
 import math
 from datetime import UTC, datetime
@@ -66,7 +66,7 @@ def test_intervals_odds_ratios_and_tests_follow_from_coefficient_and_error(confi
         assert odds.value == pytest.approx(math.exp(found.value))
         assert odds.interval == pytest.approx(list(map(math.exp, ends)))
         assert odds.standard_error_log == found.standard_error
-        # Both tests are of the same hypothesis, with its error here and there.
+        # Coefficient and odds ratio have the same test.
         assert found.statistic * found.value > 0
         assert found.p_value == pytest.approx(2 * NORMAL.cdf(-abs(found.statistic)), abs=1e-12)
         assert odds.p_value == found.p_value
@@ -76,7 +76,7 @@ def test_intervals_odds_ratios_and_tests_follow_from_coefficient_and_error(confi
 
 
 def odds_of(result, found):
-    """The odds, or their ratio, of the term of a coefficient."""
+    """Return the odds, or the odds ratio, of the term of a coefficient."""
     name = "odds" if found.quantity == "intercept" else "odds_ratio"
     return result.find(name, term=found["term"])
 
@@ -86,7 +86,7 @@ def caveat(result, code):
 
 
 def verdict_on(odds):
-    """The verdict by its factor, whatever its direction is."""
+    """Return the reliability by the factor of the odds ratio."""
     lower, upper = odds.interval
     factor = math.sqrt(upper / lower)
     if factor <= 1.5:
@@ -94,7 +94,7 @@ def verdict_on(odds):
     return "barely usable" if factor <= 2 else "not usable"
 
 
-def test_usable_is_an_odds_ratio_known_to_half_as_much_again():
+def test_the_reliability_of_a_coefficient_follows_the_factor_of_its_odds_ratio():
     seen = set()
     for reports in (5_000, 1_500, 700):
         result = regression(counted(reports))
@@ -105,8 +105,8 @@ def test_usable_is_an_odds_ratio_known_to_half_as_much_again():
     assert seen == {"usable", "barely usable", "not usable"}
 
 
-def test_few_reports_behind_a_coefficient_are_said():
-    """Of 30 people's answers as they are, 95 % intervals of least squares cover 90 %."""
+def test_few_reports_behind_a_coefficient_cause_a_warning():
+    """With 30 unperturbed answers, 95 % intervals of least squares cover 90 %."""
     public = Schema([Attribute(a.name, a.categories, sensitive=False) for a in SCHEMA.attributes])
     survey = Survey("open", "Open", public, RandomizedResponse(dict.fromkeys(SCHEMA.names, 1)))
     asked = {"model": "linear", "scores": {"smoker": "0,5"}, "confidence": 0.05}
@@ -117,8 +117,8 @@ def test_few_reports_behind_a_coefficient_are_said():
     assert caveat(many, "few reports") is None
 
 
-def test_a_coefficient_of_scores_is_judged_over_their_range():
-    """Whatever their unit is: from one end to the other the factor is squared here."""
+def test_a_coefficient_of_scores_is_graded_over_their_range():
+    """Independent of the unit: over the whole range, the factor is squared here."""
     few = counted(1_000)
     narrow = regression(few, scores={"age": "ranks"}, predictors=["age"])
     wide = regression(few, scores={"age": "0,1000,2000"}, predictors=["age"])
@@ -143,7 +143,7 @@ def test_a_linear_model_has_no_odds():
     assert scores in present(result).notes
 
 
-def test_where_the_data_cannot_carry_the_model_no_view_has_a_number():
+def test_a_model_that_cannot_be_estimated_has_no_number_in_any_presentation():
     result = regression(counted(30), estimate="moment")
     line = "The data cannot carry the model: "
     notice, _ = present(result).warnings
@@ -159,7 +159,7 @@ def test_where_the_data_cannot_carry_the_model_no_view_has_a_number():
     assert line in ANALYSIS.chart(result).description
 
 
-def test_predictors_that_no_report_tells_of_together_are_refused():
+def test_predictors_without_reports_about_all_of_them_are_refused():
     schema = Schema([Attribute(f"q{j}", ("no", "yes")) for j in range(4)])
     mechanism = SplitQuestionnaire.for_amplification(schema, 19, max_length=2)
     survey = Survey("split", "Split", schema, mechanism)
@@ -173,7 +173,7 @@ def test_predictors_that_no_report_tells_of_together_are_refused():
     assert caught.value.field == "predictors"
 
 
-def test_scores_are_read_as_they_are_written():
+def test_written_scores_can_be_read_again():
     query = RegressionQuery(
         outcome="smoker",
         predictors=["age", "vote"],

@@ -1,4 +1,4 @@
-"""Regressions by a model of all answers, and of a perturbed answer, against other computations."""
+"""Regressions by a model of all answers and of a perturbed outcome, against other computations."""
 
 from datetime import UTC, datetime
 
@@ -70,8 +70,8 @@ def reports():
     return counted(survey_of("0.8", "0.8", "0.8", "0.8"), 4_000)
 
 
-def test_coefficients_on_all_others_are_parameters_of_the_model(reports):
-    """Exactly, with their errors: the logit of b given all others is linear in these."""
+def test_coefficients_on_all_other_questions_are_parameters_of_the_model(reports):
+    """The logit of b given all others is linear in these, so that errors are equal, too."""
     result, model = regression(reports, outcome="b", predictors=["a", "c", "d"]), reports.model()
     corner = model.design.corner @ model.coefficients
     covariance = model.design.corner @ model.covariance @ model.design.corner.T
@@ -92,7 +92,7 @@ def test_coefficients_on_all_others_are_parameters_of_the_model(reports):
     assert "Assuming no interaction of three or more questions: " in repr(result)
 
 
-def test_an_interaction_that_is_asked_for_is_in_the_model_and_a_parameter_of_it(reports):
+def test_a_requested_interaction_is_a_parameter_of_the_model(reports):
     asked = {"predictors": ["a", "c", "d"], "interactions": [["d", "a"]]}
     result = regression(reports, outcome="b", **asked)
     model = reports.model([["a", "d", "b"]])
@@ -112,14 +112,14 @@ def test_an_interaction_that_is_asked_for_is_in_the_model_and_a_parameter_of_it(
     assert effects == [each["term"] for each in coefficients(result)[1:-2]]
 
 
-def test_coefficients_on_some_others_are_those_of_the_table_of_the_model(reports):
-    """Of one of four answers, on a number and on categories with another reference."""
+def test_coefficients_on_some_questions_are_those_of_the_table_of_the_model(reports):
+    """For one of four answers, on a number and on categories with another reference."""
     asked = {"present": {"c": "c0"}, "reference": {"b": "c1"}, "scores": {"a": "1,2,4"}}
     result = regression(reports, outcome="c", predictors=["b", "a"], **asked)
     model = reports.model()
 
     def effects(joint, design, beta, number):
-        """Average change of the chance of the answer for b=c0, and for a unit of a."""
+        """Average change of the probability of the answer for b=c0, and for a unit of a."""
         other = design.copy()
         other[:, number] = 1
         one = other.copy()
@@ -173,8 +173,8 @@ def test_regressions_within_a_domain_are_of_its_people(reports):
     np.testing.assert_allclose(numbers(result)[0], expected, atol=1e-7)
 
 
-def test_intervals_that_reports_tell_too_little_for_are_not_relied_on():
-    """Of 48 cells and few reports; 81 % of 95 % were held of 432 cells and 20 000 (simulated)."""
+def test_imprecise_coefficients_are_not_tested_and_cause_a_warning():
+    """With 48 cells and few reports; at 432 cells and 20 000 reports, coverage was 81 %."""
     survey = Survey("g", "G", schema_of(SHAPE), GammaDiagonal(19))
     few = regression(counted(survey, 1_000), outcome="b", predictors=["a", "c"])
     many = regression(counted(survey, 50_000), outcome="b", predictors=["a", "c"])
@@ -187,9 +187,9 @@ def test_intervals_that_reports_tell_too_little_for_are_not_relied_on():
     assert any(each.p_value is None for each in coefficients(few))
 
 
-def test_no_p_value_claims_a_predictor_of_no_effect_among_many_cells(monkeypatch):
-    """Of 15 slopes each in 12 surveys; by Wald's test alone 19 % were below 5 % (simulated)."""
-    # What the model leaves out is not tested here.
+def test_tests_of_predictors_without_an_effect_keep_their_level_with_many_cells(monkeypatch):
+    """With 15 slopes in each of 12 surveys; plain Wald tests reject 19 % of them at 5 %."""
+    # Skip the test of omitted interactions.
     monkeypatch.setattr(cached, "MOST_TESTED", 0)
     survey = Survey("g", "G", schema_of((6, 6, 6, 2)), GammaDiagonal(19))
     rng = np.random.default_rng(1)
@@ -207,8 +207,8 @@ def test_no_p_value_claims_a_predictor_of_no_effect_among_many_cells(monkeypatch
     assert low <= 0.05 * tested + 3 * (0.05 * 0.95 * tested) ** 0.5
 
 
-def test_an_error_that_comes_out_small_is_no_reason_to_test(monkeypatch):
-    """Of answers that a seventeenth gives: of errors below 0.5 four fifths made an effect up."""
+def test_coefficients_of_rare_answers_are_not_tested_despite_small_errors(monkeypatch):
+    """With a share of 1/17: four fifths of the coefficients with an error below 0.5 were false."""
     monkeypatch.setattr(cached, "MOST_TESTED", 0)
     survey = Survey("g", "G", schema_of((2,) * 5), GammaDiagonal(19))
     for seed in (1, 2, 3):
@@ -223,13 +223,13 @@ def test_an_error_that_comes_out_small_is_no_reason_to_test(monkeypatch):
         assert {each.reliability for each in coefficients(result)[1:]} == {"not usable"}
 
 
-def test_a_table_is_preferred_to_the_model_where_there_is_one(reports):
+def test_a_table_is_preferred_to_the_model_if_available(reports):
     asked = {"outcome": "b", "predictors": ["d"]}
     assert method(regression(reports, **asked, estimate="auto")) == "moment"
     assert method(regression(reports, **asked)) == "model"
 
 
-def test_what_no_model_can_answer_is_refused(reports):
+def test_requests_that_the_model_cannot_fit_are_refused(reports):
     asked = {"outcome": "b", "predictors": ["a", "d"]}
     with pytest.raises(ParameterError, match=r"^target: without a table of all these answers"):
         regression(reports, **asked, target="respondents")
@@ -247,8 +247,8 @@ def test_what_no_model_can_answer_is_refused(reports):
     assert method(regression(large, **asked)) == "model"
 
 
-def test_regression_on_five_answers_holds_coefficients_as_often_as_it_says():
-    """From tables of pairs alone, γ = 19 and 5 000 reports; of 200 intervals, 10 may miss."""
+def test_coefficients_on_five_answers_have_nominal_coverage():
+    """From tables of pairs with γ = 19 and 5 000 reports; 10 of 200 intervals may miss."""
     betas = np.array([-0.3, 0.8, -0.5, 0.4, 0.0, 1.0])
     schema = schema_of((2,) * 6)
     split = SplitQuestionnaire.designed(schema, 19, (), {1: 1.0, 2: 1.0})
@@ -268,11 +268,11 @@ def test_regression_on_five_answers_holds_coefficients_as_often_as_it_says():
         hits += (ends[0] <= betas) & (betas <= ends[1])
         errors += numbers(result)[0] - betas
     assert 0.91 <= hits[1:].mean() / 40 <= 0.995
-    # Their mean is off by less than three of its standard errors, of about 0.25/√40 each.
+    # The mean error is below three of its standard errors of about 0.25/√40 each.
     assert (np.abs(errors / 40) < 0.12).all()
 
 
-# -- where the outcome alone is perturbed ----------------------------------------------------------
+# --- Only the outcome is perturbed.
 
 
 def hessian(loss, best):
@@ -288,7 +288,7 @@ def hessian(loss, best):
 
 
 def test_a_perturbed_outcome_is_regressed_by_maximum_likelihood():
-    """Of an answer kept with 4/5, on all combinations of the others, by a general minimizer."""
+    """An answer kept with 4/5 on unperturbed others, against a general minimizer."""
     reports = counted(survey_of("1", "0.8", "1", "1"), 3_000)
     asked = {"predictors": ["a", "d"], "reference": {"a": "c1"}}
     result = regression(reports, outcome="b", **asked)
@@ -335,7 +335,7 @@ def test_an_unperturbed_outcome_has_the_log_odds_of_its_table():
     np.testing.assert_allclose(errors, np.sqrt([own[0], *(own[1:] + own[0])]), rtol=1e-5)
 
 
-def test_people_of_a_domain_alone_are_counted():
+def test_a_domain_restricts_the_reports():
     reports = counted(survey_of("1", "0.8", "1", "1"), 3_000)
     result = regression(reports, outcome="b", predictors=["d"], where={"a": ["c0", "c2"]})
     cells, numbers_of = reports.counts.cells, reports.counts.counts
@@ -348,7 +348,7 @@ def test_people_of_a_domain_alone_are_counted():
     np.testing.assert_allclose(numbers(result)[0], [logits[0], logits[1] - logits[0]], atol=1e-6)
 
 
-def test_predictors_that_are_determined_by_others_have_no_coefficients():
+def test_collinear_predictors_have_no_coefficients():
     twins = Schema(
         [Attribute("x", ["n", "y"])]
         + [Attribute(name, ["n", "y"], sensitive=False) for name in ("u", "v")]

@@ -1,4 +1,4 @@
-"""What answers hold besides numbers: order, covariance, counts, and what is undefined."""
+"""Order, covariance, counts and undefined estimates in results."""
 
 from itertools import permutations
 
@@ -13,7 +13,7 @@ from sources import aimed
 from .conftest import SCHEMA
 
 
-def test_a_table_holds_what_is_estimated_in_the_order_asked_for(http, filled, analyst, survey):
+def test_a_table_has_its_estimates_in_the_requested_order(http, filled, analyst, survey):
     url = "/v1/surveys/health/table?attributes=drinks,smoker&covariance=true&target=respondents"
     answer = http.get(url, headers=analyst).get_json()
     table = Estimator(survey, filled).table(["drinks", "smoker"])
@@ -52,7 +52,7 @@ def test_measures_are_those_of_the_estimator(study):
         ("rules", {"min_support": 0.02, "min_confidence": 0.3}),
     ],
 )
-def test_a_list_holds_what_the_estimator_gives(study, name, parameters):
+def test_a_list_has_the_rows_of_the_estimator(study, name, parameters):
     counted, analysis = study.counted["study"], ANALYSES[name]
     mined = getattr(aimed(counted.estimator, "respondents"), name)(**parameters)
     result = analysis.compute(counted, analysis.query(**parameters, target="respondents"))
@@ -61,7 +61,7 @@ def test_a_list_holds_what_the_estimator_gives(study, name, parameters):
     assert result.selection.listed == len(mined)
 
 
-def test_itemsets_that_are_asked_for_are_some_of_all(study):
+def test_filtered_itemsets_are_a_subset_of_all(study):
     counted, analysis = study.counted["study"], ANALYSES["itemsets"]
 
     def asked(**some):
@@ -79,7 +79,7 @@ def test_itemsets_that_are_asked_for_are_some_of_all(study):
         assert found.selection == every.selection
 
 
-def test_a_rule_by_name_is_that_of_the_estimator_whatever_the_thresholds(study):
+def test_a_rule_by_name_ignores_the_thresholds(study):
     counted, analysis = study.counted["study"], ANALYSES["rules"]
     sides = {"antecedent": {"smoker": "yes"}, "consequent": {"coughs": "yes"}}
     for least in ({}, {"min_support": 1, "min_confidence": 1, "min_lift": 99, "limit": 1}):
@@ -97,7 +97,7 @@ def test_the_map_of_associations_is_that_of_the_estimator(study):
     asked = {"attributes": ["vote", "smoker", "age"], "confidence": 0.9}
     some = analysis.compute(counted, analysis.query(**asked))
     assert some.estimates == counted.estimator.associations(**asked)
-    # Measures that are named are of one table, however many attributes it has.
+    # Named measures belong to a single table with all attributes.
     named = {"attributes": ["vote", "smoker", "age"], "measures": ["g_squared"]}
     of_three = analysis.compute(counted, analysis.query(**named))
     assert of_three.estimates == counted.estimator.measures(**named)
@@ -114,7 +114,7 @@ def test_counts_are_those_of_the_reports(http, filled, analyst):
     )
 
 
-def test_one_report_determines_no_standard_error(http, batch, analyst):
+def test_one_report_gives_no_standard_error(http, batch, analyst):
     http.post("/v1/surveys/health/reports", json=batch([0, 0]))
     answer = http.get("/v1/surveys/health/itemsets?min_support=0.1", headers=analyst).get_json()
     estimates, precision = answer["estimates"], answer["caveats"][1]

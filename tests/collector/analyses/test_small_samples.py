@@ -1,4 +1,4 @@
-"""Of too few reports nothing is served, and every view says how many are needed."""
+"""Results below the minimum number of reports are refused in every interface."""
 
 import html
 from uuid import uuid4
@@ -34,7 +34,7 @@ LINE = "survey 'few': 49 reports have been counted; results are served of 50 or 
 
 
 def reports(people):
-    """Some reports, of which 5 are from the south."""
+    """Reports, 5 of them from the south."""
     rng = np.random.default_rng(7)
     region = np.arange(people) < 5
     return np.column_stack([rng.integers(0, 2, (people, 2)), region]).tolist()
@@ -46,7 +46,7 @@ def send(store, rows):
 
 @pytest.fixture
 def collector(database, store):
-    """A collector with the settings that it has by itself, and 49 reports."""
+    """A collector with default settings and 49 reports."""
     operations.publish_survey(store, SURVEY)
     send(store, reports(50)[:49])
     app = create_app(Config(database=database))
@@ -54,7 +54,7 @@ def collector(database, store):
     app.extensions["halftruth"].store.close()
 
 
-def test_below_the_minimum_nothing_is_served_in_any_form(collector, store, database, capsys):
+def test_results_below_the_minimum_are_refused_in_every_format(collector, store, database, capsys):
     client, token = collector.test_client(), operations.create_token(store, "analyst")
     bearer = {"Authorization": f"Bearer {token}"}
     client.post("/sign-in", data={"token": token})
@@ -83,9 +83,9 @@ def test_below_the_minimum_nothing_is_served_in_any_form(collector, store, datab
     assert (end.value.code, *capsys.readouterr()) == (2, "", f"halftruth: {LINE}\n")
 
 
-def test_the_minimum_of_a_command_is_the_setting(collector, database, capsys, monkeypatch):
+def test_a_command_uses_the_configured_minimum(collector, database, capsys, monkeypatch):
     monkeypatch.setenv("HALFTRUTH_MIN_REPORTS", "49")
-    # Another setting is nothing to a command that does not need it.
+    # A command ignores invalid settings that it does not need.
     monkeypatch.setenv("HALFTRUTH_PROXIES", "many")
     main(["analyse", "overview", "few", "--database", database])
     assert capsys.readouterr().out.splitlines()[1].startswith("49 reports, ")
@@ -97,8 +97,8 @@ def test_the_minimum_of_a_command_is_the_setting(collector, database, capsys, mo
     )
 
 
-def test_a_group_of_too_few_people_is_refused():
-    """Who is from the south is known: 30 of 80, which is clearly above zero, and too few."""
+def test_a_group_below_the_minimum_is_refused():
+    """The region is unperturbed: 30 of 80 are significantly above zero, but below the minimum."""
     rows = np.array(reports(80))
     rows[:, 2] = np.arange(80) < 30
     counted = source_of(SURVEY, rows, min_reports=50)

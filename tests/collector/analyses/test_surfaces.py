@@ -1,7 +1,4 @@
-"""Every analysis over HTTP, from Python, on the command line and on its page: one answer.
-
-One dictionary of parameters is asked of all of them; how each of them writes it stands here again.
-"""
+"""Every analysis gives the same result over HTTP, in Python, in a command and on its page."""
 
 import csv
 import io
@@ -24,29 +21,29 @@ from halftruth_shared.protocol.reports import Report
 
 from .conftest import SURVEYS, command, query_string
 
-#: What every row of a file says of all of them.
+#: Columns of a file that have the same value in every row.
 BESIDE = ["reports", "filter", "confidence_level", "target", "missing_answers", "assumption"]
 
 
 def plain(message):
-    """A message as JSON has it."""
+    """Return a message as JSON objects."""
     return json.loads(encode(message))
 
 
 def asked_of(query):
-    """Parameters of a query, but those that are empty."""
+    """Return the parameters of a query that are not empty."""
     return {name: value for name, value in plain(query).items() if value not in (None, [], {})}
 
 
 def computed(study, query, survey="study"):
-    """What an answer has to hold, without asking any surface."""
+    """Return the expected result, computed without an interface."""
     return without_time(plain(REGISTRY[name_of(type(query))].compute(study.counted[survey], query)))
 
 
 PAIR = ["smoker", "coughs"]
 
 
-#: Queries besides those with which pages begin: name of the analysis, and its parameters.
+#: Queries other than those with which pages start: name of the analysis, and its parameters.
 QUERIES_OF = {
     "itemsets": (
         "itemsets",
@@ -177,7 +174,7 @@ def without_time(answer):
 
 
 def same_everywhere(study, halftruth, query, asked):
-    """Ask every surface, and give back what all of them answer."""
+    """Assert that the command and both Python methods give the expected result."""
     name, expected = name_of(type(query)), computed(study, query)
     for elsewhere in (False, True):
         words = command(name, "study", asked)
@@ -193,7 +190,7 @@ def same_everywhere(study, halftruth, query, asked):
 
 
 @pytest.mark.parametrize("name", QUERIES_OF)
-def test_all_give_what_is_computed(study, get, halftruth, name):
+def test_all_interfaces_return_the_computed_result(study, get, halftruth, name):
     path, asked = QUERIES_OF[name]
     query = make(REGISTRY[path].query, asked)
     for survey in SURVEYS:
@@ -208,7 +205,7 @@ def test_all_give_what_is_computed(study, get, halftruth, name):
 
 
 def same(text, value):
-    """Whether a cell of a CSV file and one of a data frame are the same."""
+    """Return whether a cell of a CSV file equals one of a data frame."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return text == ""
     if isinstance(value, float):
@@ -217,7 +214,7 @@ def same(text, value):
 
 
 @pytest.mark.parametrize("name", REGISTRY)
-def test_a_command_says_each_sentence_once_the_answer_first(study, halftruth, name):
+def test_a_command_prints_each_sentence_once_and_the_headline_first(study, halftruth, name):
     analysis = REGISTRY[name]
     query = analysis.start(SURVEYS[0])
     asked = asked_of(query)
@@ -238,14 +235,14 @@ def test_a_command_says_each_sentence_once_the_answer_first(study, halftruth, na
     assert [printed.count(sentence) for sentence in sentences] == [1] * len(sentences)
 
 
-def test_a_measure_has_the_name_under_which_it_was_asked_for(study):
+def test_a_measure_keeps_the_name_of_the_request(study):
     frame = study.analyst.measures(
         "study", attributes=PAIR, measures=["lift", "leverage"]
     ).to_pandas()
     assert [quantity for *_, quantity in frame.index] == ["lift", "leverage"]
 
 
-def test_an_attribute_may_be_called_like_a_column(store, live):
+def test_an_attribute_can_have_the_name_of_a_column(store, live):
     schema = Schema((Attribute("support", ("no", "yes")), Attribute("lower", ("no", "yes"))))
     survey = Survey("measures", "Names", schema, GammaDiagonal("19"))
     operations.publish_survey(store, survey)
@@ -256,14 +253,14 @@ def test_an_attribute_may_be_called_like_a_column(store, live):
     assert len(frame) == 4
 
 
-def test_every_question_has_an_analysis_and_every_analysis_a_question():
+def test_every_query_type_has_an_analysis_and_vice_versa():
     assert set(REGISTRY) == set(QUERIES)
     for name, analysis in REGISTRY.items():
         assert analysis.query is QUERIES[name]
 
 
 @pytest.mark.parametrize("name", REGISTRY)
-def test_every_analysis_has_all_surfaces(study, halftruth, tmp_path, name):
+def test_every_analysis_has_all_interfaces(study, halftruth, tmp_path, name):
     analysis = REGISTRY[name]
     query = analysis.start(SURVEYS[0])
     asked = asked_of(query)
@@ -316,7 +313,7 @@ def test_every_analysis_has_all_surfaces(study, halftruth, tmp_path, name):
     assert [p["name"] for p in described["parameters"]] == [*analysis.fields, "format"]
 
 
-def test_cells_that_a_spreadsheet_would_compute_are_only_text_in_csv(store, live):
+def test_formulas_are_escaped_in_csv_files(store, live):
     names = ("=1+1", "+49", "-1", "@x", "plain")
     survey = Survey("cells", "Cells", Schema([Attribute("a", names)]), GammaDiagonal("19"))
     operations.publish_survey(store, survey)
@@ -327,7 +324,7 @@ def test_cells_that_a_spreadsheet_would_compute_are_only_text_in_csv(store, live
     text = live.app.test_client().get(f"{path}csv", headers=headers).text
     rows = list(csv.DictReader(io.StringIO(text)))
     assert [row["a"] for row in rows] == ["'=1+1", "'+49", "'-1", "'@x", "plain"]
-    # Numbers stay numbers.
+    # Numbers are unchanged.
     assert all(float(row["lower"]) < float(row["value"]) for row in rows)
     content = live.app.test_client().get(f"{path}parquet", headers=headers).data
     assert list(pd.read_parquet(io.BytesIO(content))["a"]) == list(names)

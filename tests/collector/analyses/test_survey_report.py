@@ -1,4 +1,4 @@
-"""Everything that a survey showed, against records whose truth is known."""
+"""The report of a survey, against records with a known association."""
 
 from datetime import date
 
@@ -34,13 +34,13 @@ def counted(people, *, associated=True):
     return source_of(SURVEY, records, rng, min_reports=40, days=DAYS)
 
 
-def test_the_one_association_that_there_is_is_the_one_that_is_told():
+def test_the_only_true_association_is_reported():
     report = survey_report(counted(20_000))
     [cells] = report.associations.rows
     row = [cell.text for cell in cells]
     assert row[0].startswith("Do you smoke? ")
     assert "Do you <b>cough</b>?" in row[0]
-    # Of all people 0.25 + 0.3/4 give both answers alike, and 0.25 if they were independent.
+    # 0.25 + 0.3/4 of all people give both answers alike; 0.25 if independent.
     same = row[0].count("yes") != 1
     assert float(row[4].replace("−", "-")) * (1 if same else -1) > 4
     assert abs(float(row[1].split("\u202f")[0]) - (32.5 if same else 17.5)) < 2
@@ -59,13 +59,13 @@ def test_independent_answers_are_not_called_associated():
     assert report.claim.kind == "none found"
 
 
-def test_what_too_few_reports_tell_is_named_first_and_nothing_is_concluded_from_it():
+def test_imprecise_questions_are_listed_as_not_usable_without_associations():
     report = survey_report(counted(40))
     assert report.associations.rows == []
     assert any("Do you smoke?" in sentence for sentence in report.not_usable)
 
 
-def test_a_file_holds_all_of_it_and_needs_nothing_else():
+def test_a_report_file_is_complete_and_self_contained():
     page = as_file(survey_report(counted(4_000))).decode()
     assert page.startswith("<!doctype html>")
     assert page.count("<svg") == 3
@@ -78,6 +78,6 @@ def test_a_file_holds_all_of_it_and_needs_nothing_else():
         assert promise in page
 
 
-def test_nothing_is_said_of_too_few_reports():
+def test_a_report_below_the_minimum_number_of_reports_is_refused():
     with pytest.raises(TooFewReports, match="39 reports have been counted"):
         survey_report(counted(39))

@@ -1,4 +1,4 @@
-"""Where too little is known, every view says so before any number."""
+"""Unreliable estimates are marked in every presentation."""
 
 import math
 import re
@@ -31,7 +31,7 @@ def counted(mechanism, records, seed=1):
 
 @pytest.fixture
 def two_reports():
-    """Gamma-diagonal at 1.05: single supports come out beyond 100 %."""
+    """Gamma-diagonal at 1.05, so that estimated supports exceed 100 %."""
     return counted(GammaDiagonal("1.05"), [[0, 0, 0], [1, 1, 1]])
 
 
@@ -42,7 +42,7 @@ def many_reports():
 
 
 def shown(analysis, result):
-    """What a page or a command shows of a result: sentences, and rows of a table."""
+    """Return the warnings, notes and table rows that pages and commands show."""
     parts = analysis.present(result)
     return parts.warnings, parts.notes, [" | ".join(map(str, row)) for row in parts.grid.rows]
 
@@ -60,7 +60,7 @@ QUESTIONS = {
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_no_impossible_share_is_shown_without_its_verdict(two_reports, name):
+def test_shares_outside_0_to_100_percent_are_preceded_by_not_usable(two_reports, name):
     analysis = ANALYSES[name]
     result = analysis.compute(two_reports, QUESTIONS[name])
     notices, _, rows = shown(analysis, result)
@@ -75,7 +75,7 @@ def test_no_impossible_share_is_shown_without_its_verdict(two_reports, name):
 
 @pytest.mark.parametrize("attributes", [PAIR, None])
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_measures_of_two_reports_are_not_usable_in_any_view(attributes, seed):
+def test_measures_from_two_reports_are_not_usable_in_any_presentation(attributes, seed):
     few = counted(GammaDiagonal("1.05"), [[0, 0, 0], [1, 1, 1]], seed)
     analysis = ANALYSES["measures"]
     result = analysis.compute(few, MeasuresQuery(attributes=attributes))
@@ -84,7 +84,7 @@ def test_measures_of_two_reports_are_not_usable_in_any_view(attributes, seed):
     rows = [" | ".join(map(str, row)) for part in parts for row in part.grid.rows]
     assert rows
     for row in rows:
-        # Undefined, for a reason, or too uncertain.
+        # Undefined with a reason, or too imprecise.
         assert re.search(
             r"not usable \(|no positive|negative estimate|is 0|above zero",
             row,
@@ -95,7 +95,7 @@ def test_measures_of_two_reports_are_not_usable_in_any_view(attributes, seed):
     assert set(notices) <= set(analysis.chart(result).notes)
 
 
-def test_what_is_usable_is_said_and_bears_no_notice(many_reports):
+def test_usable_estimates_are_stated_without_warnings(many_reports):
     for name in ("table", "itemsets"):
         analysis = ANALYSES[name]
         result = analysis.compute(many_reports, QUESTIONS[name])
@@ -105,7 +105,7 @@ def test_what_is_usable_is_said_and_bears_no_notice(many_reports):
         assert not any("not usable" in row for row in rows)
 
 
-def test_rules_that_are_left_out_are_counted(two_reports):
+def test_omitted_rules_are_counted(two_reports):
     analysis = ANALYSES["rules"]
     query = RulesQuery(min_support=0.01, max_length=3, min_confidence=0.0, measures=["lift"])
     result = analysis.compute(two_reports, query)
@@ -122,7 +122,7 @@ def test_the_headline_of_rules_names_the_largest_lower_bound(many_reports):
     result = analysis.compute(many_reports, QUESTIONS["rules"])
     assert [claim.kind for claim in result.claims] == ["counted", "at least"]
     [surest] = [result.rows[place] for place in result.claims[1].rows]
-    # It holds for the best of all candidates, so it is below the interval's own end.
+    # The bound holds for the best of all candidates, so that it is below the rule's own interval.
     assert result.claims[1].bound < surest.interval[0]
     said = analysis.headline(result)
     assert f"{len(result.places('confidence'))} rules, " in said
@@ -130,8 +130,8 @@ def test_the_headline_of_rules_names_the_largest_lower_bound(many_reports):
     assert f"→ {answer}={consequent} has the largest lower bound of a confidence: at least " in said
 
 
-def test_the_headline_of_rules_says_how_many_of_them_are_listed(many_reports):
-    """As many as a page and a command list: all of them, unless fewer are asked for."""
+def test_the_headline_of_rules_states_how_many_are_listed(many_reports):
+    """Pages and commands list all rules, unless a limit is given."""
     analysis = ANALYSES["rules"]
     assert analysis.start(many_reports.survey).limit is None
     every = analysis.compute(many_reports, QUESTIONS["rules"])
@@ -141,7 +141,7 @@ def test_the_headline_of_rules_says_how_many_of_them_are_listed(many_reports):
     assert analysis.headline(some).startswith(f"{count} rules; of the first 2, ")
 
 
-#: Measures on no scale of 1.
+#: Measures without a scale from −1 to 1.
 RATIOS = {
     "odds_ratio", "interest", "lift", "conviction", "standardized_residual", "collective_strength",
     "chi_squared", "g_squared",
@@ -149,7 +149,7 @@ RATIOS = {
 
 
 def expected_reliability(row, result):
-    """By the row's own interval and the documented thresholds, and nothing else."""
+    """Return the reliability by the documented thresholds of the interval."""
     if row.interval is None:
         return "not usable"
     lower, upper = (
@@ -166,7 +166,7 @@ def expected_reliability(row, result):
     if row is getattr(result, "mean", None):
         span = len(result.options)
     if isinstance(query, DistributionQuery) and not name.endswith("share"):
-        # Of ages 20, 45 and 70.
+        # Range of the ages 20, 45 and 70.
         span = 50
     if name in ("intercept", "coefficient") and query.model == "logistic":
         ratio, lower, upper = True, math.exp(lower), math.exp(upper)
@@ -185,15 +185,15 @@ def expected_reliability(row, result):
 
 
 def judged_rows(result):
-    """Every estimate of a result that has a reliability of its own."""
-    # Risks are no estimates: a bound has no margin.
+    """Yield every estimate of a result that has its own reliability."""
+    # Risks are bounds, which have no margin.
     if result.estimates.set is not None:
         others = ("people", "design_effect")
         yield from (row for row in result.rows if row.quantity not in others)
 
 
 FURTHER = {
-    # Intervals of lists are widened; the verdict is that of the margin of one by name.
+    # Intervals in lists are widened; the reliability is that of the same rule by name.
     "rules": [RulesQuery(antecedent={"smoker": "yes"}, consequent={"coughs": "yes"})],
     "comparison": [
         ComparisonQuery(answer={"smoker": "yes"}, groups="age", effect=effect, trend=True)
@@ -213,7 +213,7 @@ FURTHER = {
 
 @pytest.mark.parametrize("keep", ["0.6", "0.9"])
 @pytest.mark.parametrize("name", ANALYSES)
-def test_a_rows_verdict_is_that_of_its_own_margin(name, keep):
+def test_the_reliability_of_a_row_follows_from_its_own_margin(name, keep):
     schema = Schema([*SCHEMA.attributes, Attribute("age", ["20", "45", "70"], ordered=True)])
     mechanism = RandomizedResponse(dict.fromkeys(schema.names, keep))
     survey, rng = Survey("s", "S", schema, mechanism), np.random.default_rng(3)

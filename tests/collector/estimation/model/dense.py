@@ -1,4 +1,4 @@
-"""Loglinear models by dense matrices, written down from their definition."""
+"""Reference loglinear models by dense matrices."""
 
 from itertools import chain, combinations, product
 
@@ -9,7 +9,7 @@ from ..definitions import Oracle
 
 
 def codes_of(shape, terms):
-    """Categories that each column of the design matrix is about, 0 for none of an attribute."""
+    """Return the category of each attribute for each column of the design matrix, 0 for none."""
     subsets = {(axis,) for axis in range(len(shape))}
     for term in terms:
         lengths = range(1, len(term) + 1)
@@ -37,7 +37,7 @@ def columns_of(shape, terms):
 
 
 def blocks_of(survey, counts):
-    """P(report | record) with the number of each report, one part of the reports at a time."""
+    """Return P(report | record) with the counts of reports, for each part of the reports."""
     shape, schema = survey.schema.shape, survey.schema
     if survey.mechanism.kind != "split-questionnaire":
         return [(Oracle().matrix(survey, schema.names), counts.marginal(range(len(shape))).ravel())]
@@ -54,7 +54,7 @@ def blocks_of(survey, counts):
 
 
 class DenseModel:
-    """A loglinear model of the answers, in corner coding, and some reports."""
+    """A loglinear model of the answers in corner coding, with reports."""
 
     def __init__(self, shape, terms, blocks):
         self.columns, self.blocks = columns_of(shape, terms), blocks
@@ -91,7 +91,7 @@ class DenseModel:
 
 
 def components(table):
-    """Analysis of variance of a table: the mean square of each interaction, by its axes."""
+    """Return the mean square of each interaction of a table, by its axes."""
     found = {}
     for length in range(1, table.ndim + 1):
         for axes in combinations(range(table.ndim), length):

@@ -1,4 +1,4 @@
-"""Tests of left-out interactions, against Pearson's χ², dense matrices and simulated surveys."""
+"""Tests of omitted interactions, against Pearson's χ², dense matrices and simulated surveys."""
 
 import numpy as np
 import pytest
@@ -30,14 +30,14 @@ def split_of_triples(shape):
 
 
 def world(triple):
-    """Answers with pairs, and with or without what three answers have together."""
+    """Shares with pairwise interactions, and a three-way interaction of this size."""
     u = np.stack(np.indices((2, 2, 2, 2))) * 2 - 1
     log = 0.3 * u[0] + 0.4 * u[0] * u[1] - 0.3 * u[1] * u[2] + 0.2 * u[2] * u[3]
     weights = np.exp(log + triple * u[0] * u[1] * u[2])
     return weights / weights.sum()
 
 
-def test_independence_of_open_answers_is_tested_by_pearsons_statistic(public_survey):
+def test_the_test_of_independence_without_perturbation_is_pearsons(public_survey):
     survey = public_survey((3, 4))
     table = np.random.default_rng(0).integers(20, 60, (3, 4))
     cells = np.stack(np.indices((3, 4)), axis=-1).reshape(-1, 2)
@@ -60,7 +60,7 @@ def test_the_statistic_is_that_of_dense_matrices(make_survey, kind):
     own = np.array([np.count_nonzero(code) == 3 for code in codes_of(SHAPE, [(0, 1, 2)])])
     theta = np.zeros(len(own))
     theta[~own] = model.design.corner @ model.coefficients
-    # In sum-to-zero coding, in which the penalty is of each parameter by itself.
+    # In sum-to-zero coding, where the penalty is diagonal.
     recode = Design(SHAPE, [(0, 1, 2)]).corner
     score, information = recode.T @ dense.score(theta), recode.T @ dense.expected(theta) @ recode
     information[np.flatnonzero(~own), np.flatnonzero(~own)] += model.penalty
@@ -73,7 +73,7 @@ def test_the_statistic_is_that_of_dense_matrices(make_survey, kind):
     assert found.degrees_of_freedom == 2
 
 
-def test_what_three_answers_have_together_is_found_and_named():
+def test_a_three_way_interaction_is_found_and_named():
     survey = split_of_triples((2, 2, 2, 2))
     counts = simulated(survey, world(0.4), 20_000, 0)
     first, *_ = adequacy(survey, counts, fit_model(survey, counts))
@@ -85,8 +85,8 @@ def test_what_three_answers_have_together_is_found_and_named():
 
 
 @pytest.mark.nightly
-def test_models_that_hold_are_rejected_as_rarely_as_said():
-    """Of 160 tests at 5 %, 8 are expected; more than 20 by chance in 1 of 10 000."""
+def test_true_models_are_rejected_at_the_nominal_rate():
+    """Of 160 tests at 5 %, 8 are expected; more than 20 occur by chance once in 10 000 times."""
     survey = split_of_triples((2, 2, 2, 2))
     p_values = [
         test.p_value
@@ -99,7 +99,7 @@ def test_models_that_hold_are_rejected_as_rarely_as_said():
     assert 0.35 < np.mean(p_values) < 0.65
 
 
-def test_what_no_report_tells_of_is_not_tested(make_survey):
+def test_interactions_without_reports_about_them_are_not_tested(make_survey):
     schema = schema_of((2, 2, 2, 2))
     mechanism = SplitQuestionnaire.designed(schema, 19, (), {1: 1.0, 2: 1.0})
     survey = Survey("s", "S", schema, mechanism)

@@ -1,4 +1,4 @@
-"""Designs of loglinear models, against their matrices written out."""
+"""Designs of loglinear models, against dense design matrices."""
 
 from itertools import combinations
 
@@ -67,8 +67,8 @@ def test_functions_of_some_attributes_are_sums_of_effects(case):
     np.testing.assert_allclose(design.expanded(effects), expected, atol=1e-14)
 
 
-def test_contrasts_have_the_mean_square_of_their_component_of_the_logarithm(case):
-    """So a penalty of theirs knows neither reference nor order of the categories."""
+def test_squared_contrasts_are_mean_squares_of_components_of_the_logarithm(case):
+    """So a penalty on them does not depend on the reference or order of categories."""
     design, _, _ = case
     theta = np.random.default_rng(2).normal(size=design.parameters)
     np.testing.assert_allclose(design.contrast @ design.corner @ theta, theta, atol=1e-13)
@@ -79,7 +79,7 @@ def test_contrasts_have_the_mean_square_of_their_component_of_the_logarithm(case
     assert all(square == pytest.approx(0, abs=1e-12) for square in squares.values())
 
 
-def test_a_model_or_table_too_large_is_refused():
+def test_a_too_large_model_or_table_is_refused():
     with pytest.raises(DomainTooLarge, match=r"^terms: 1326 parameters; expected at most 1000, so"):
         Design((2,) * 51, list(combinations(range(51), 2)))
     design = Design((2,) * 17, list(combinations(range(17), 2)))

@@ -1,4 +1,4 @@
-"""Fitted loglinear models, against closed forms, iterative proportional fitting and dense score."""
+"""Fitted loglinear models, against closed forms, proportional fitting and dense matrices."""
 
 import tracemalloc
 from itertools import combinations
@@ -26,7 +26,7 @@ from weights_of_views import survey_of as split_survey
 from ..definitions import KINDS, schema_of
 from .dense import DenseModel, blocks_of, columns_of, components
 
-#: Answers to three questions, all combinations of which occur.
+#: Counts of three answers; all combinations occur.
 TABLE = np.random.default_rng(11).integers(20, 200, (3, 2, 4))
 
 
@@ -46,7 +46,7 @@ def counted(survey, table):
 
 
 def simulated(survey, reports, seed=0):
-    """Reports of people whose answers depend on each other."""
+    """Reports of people whose answers are dependent."""
     rng, shape = np.random.default_rng(seed), survey.schema.shape
     common = rng.random(reports)
     records = [
@@ -56,7 +56,7 @@ def simulated(survey, reports, seed=0):
     return counts_of(survey, np.stack(records, axis=1), rng)
 
 
-def test_a_saturated_model_of_open_answers_is_their_table(public_survey):
+def test_a_saturated_model_of_unperturbed_answers_is_their_table(public_survey):
     survey = public_survey(TABLE.shape)
     model = fit_model(survey, counted(survey, TABLE), [["a", "b", "c"]], variances=UNPENALIZED)
     shares = TABLE / TABLE.sum()
@@ -69,7 +69,7 @@ def test_a_saturated_model_of_open_answers_is_their_table(public_survey):
 
 
 @pytest.mark.parametrize("terms", [["ab", "bc", "ac"], ["ab", "c"], ["ac", "bc"], ["a"]])
-def test_open_answers_are_fitted_as_by_iterative_proportional_fitting(public_survey, terms):
+def test_fits_of_unperturbed_answers_are_those_of_proportional_fitting(public_survey, terms):
     survey = public_survey(TABLE.shape)
     found = fit_model(
         survey, counted(survey, TABLE), [list(term) for term in terms], variances=UNPENALIZED
@@ -91,7 +91,7 @@ def test_open_answers_are_fitted_as_by_iterative_proportional_fitting(public_sur
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_saturated_model_of_perturbed_answers_is_the_moment_estimate(make_survey, kind):
-    """Where that is inside of 0 to 1, with its covariance (Guo Result 1)."""
+    """For a moment estimate between 0 and 1, with its covariance (Guo Result 1)."""
     survey = make_survey(kind, (2, 3))
     matrix = blocks_of(survey, counted(survey, np.ones((2, 3), dtype=int)))[0][0]
     truth = np.array([0.3, 0.1, 0.15, 0.1, 0.2, 0.15])
@@ -103,8 +103,8 @@ def test_a_saturated_model_of_perturbed_answers_is_the_moment_estimate(make_surv
     np.testing.assert_allclose(found, moment.covariance(), rtol=1e-4, atol=1e-14)
 
 
-def test_published_covariance_of_two_perturbed_answers():
-    """COIL data, items G and H, as Guo 2010 prints them from unrounded shares."""
+def test_the_covariance_of_two_perturbed_answers_is_the_published_one():
+    """COIL data, items G and H, as printed by Guo 2010 from unrounded shares."""
     schema = schema_of((2, 2))
     survey = Survey("coil", "COIL", schema, RandomizedResponse(dict.fromkeys("ab", "0.9")))
     reports = np.rint(5822 * np.array([[0.368, 0.097], [0.218, 0.316]])).astype(int)
@@ -153,7 +153,7 @@ def test_a_fit_maximizes_the_penalized_likelihood(make_survey, name):
         )
 
 
-def test_order_and_reference_of_categories_do_not_matter(make_survey):
+def test_the_fit_does_not_depend_on_order_and_reference_of_categories(make_survey):
     survey = make_survey("randomized-response", (3, 2, 4))
     counts = simulated(survey, 500)
     turned = Counts.from_cells(
@@ -163,7 +163,7 @@ def test_order_and_reference_of_categories_do_not_matter(make_survey):
     np.testing.assert_allclose(fit_model(survey, turned).table, table[::-1, ::-1, ::-1], rtol=1e-6)
 
 
-def test_records_that_cannot_be_have_no_share():
+def test_impossible_records_have_no_share():
     smoker = Attribute("smoker", ["no", "yes"])
     pipe = Attribute("pipe", ["no", "yes"], ask_if={"smoker": ["yes"]})
     age = Attribute("age", ["young", "old"])
@@ -186,7 +186,7 @@ def test_records_that_cannot_be_have_no_share():
     assert (alone.table > 0).all()
 
 
-def test_a_model_of_some_attributes_is_of_what_reports_tell_of_them(make_survey):
+def test_a_model_of_some_attributes_is_fitted_to_the_reports_about_them(make_survey):
     for survey in (make_survey("gamma-diagonal", (3, 2, 4)), split_survey(DESIGNS["direct"])):
         counts = simulated(survey, 3_000)
         model = fit_model(survey, counts, attributes=["c", "a"])
@@ -195,7 +195,7 @@ def test_a_model_of_some_attributes_is_of_what_reports_tell_of_them(make_survey)
         columns = columns_of(model.schema.shape, [(0, 1)])
         score = 0.0
         for channel, numbers in blocks_of(survey, counts):
-            # The other question does not count, in true answers and in reports.
+            # Marginalized over the other question, in true answers and in reports.
             marginal, reports = _merged(channel, numbers, survey.schema.shape)
             slopes = marginal @ (table[:, None] * (columns - table @ columns))
             score = score + slopes.T @ (reports / (marginal @ table))
@@ -204,7 +204,7 @@ def test_a_model_of_some_attributes_is_of_what_reports_tell_of_them(make_survey)
 
 
 def _merged(channel, numbers, shape):
-    """Reports that are as likely as each other whatever a and c are, taken together."""
+    """Merge the reports that have the same likelihood for all a and c."""
     by_other = channel.reshape(-1, *shape)
     a, _, c = shape
     if len(numbers) == np.prod(shape):
@@ -231,8 +231,8 @@ def test_attributes_that_are_never_reported_together_are_named():
 
 
 @pytest.mark.nightly
-def test_eight_questions_of_four_answers_need_no_matrix_of_cells_by_parameters():
-    """That would be 65 536 × 276 numbers, 145 megabytes."""
+def test_fitting_does_not_allocate_a_matrix_of_cells_by_parameters():
+    """Such a matrix would have 65 536 × 276 numbers, 145 megabytes."""
     schema = Schema([Attribute(f"q{j}", ["a", "b", "c", "d"]) for j in range(8)])
     mechanism = SplitQuestionnaire.designed(schema, 19, (), {1: 1.0, 2: 1.0})
     survey = Survey("s", "S", schema, mechanism)
@@ -249,7 +249,7 @@ def test_eight_questions_of_four_answers_need_no_matrix_of_cells_by_parameters()
     assert peak < 60e6
 
 
-def test_models_that_cannot_be_are_refused():
+def test_invalid_models_are_refused():
     names = [f"q{j}" for j in range(19)]
     schema = Schema([Attribute(name, ["no", "yes"]) for name in names])
     survey = Survey("s", "S", schema, GammaDiagonal(19))
@@ -262,7 +262,7 @@ def test_models_that_cannot_be_are_refused():
         fit_model(survey, counts, [["q0", "x"]], attributes=names[:3])
 
 
-def test_a_model_is_fitted_once_for_equal_counts(make_survey):
+def test_equal_counts_share_a_cached_model(make_survey):
     survey = make_survey("gamma-diagonal", (2, 3, 2))
     counts = simulated(survey, 400)
     again = Counts.from_cells(survey, counts.cells, counts.counts)

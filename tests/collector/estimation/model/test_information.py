@@ -20,7 +20,7 @@ from .dense import DenseModel, blocks_of
 
 @pytest.fixture(scope="module", params=[*KINDS, *DESIGNS, "public-response"])
 def case(request, make_survey, make_schema):
-    """Parts of the reports of a survey, its model at some parameters, and the same densely."""
+    """Parts of the reports, a model at some parameters, its dense reference, and parameters."""
     if request.param in DESIGNS:
         survey = split_survey(DESIGNS[request.param])
     else:
@@ -61,7 +61,7 @@ def test_score_and_information_are_those_of_dense_matrices(case, monkeypatch, at
     assert not again.expected.any()
 
 
-def test_large_geometries_are_summed_by_transforms():
+def test_transforms_over_large_geometries_equal_sums_over_pairs():
     survey = split_survey(DESIGNS["mixed"])
     views = survey.perturbation.views
     rng = np.random.default_rng(0)
@@ -76,7 +76,7 @@ def test_large_geometries_are_summed_by_transforms():
 
 
 def test_score_and_information_are_exactly_those_of_fractions(make_survey):
-    """Two questions kept with 4/5 and 3/4, and true shares that are fractions."""
+    """Two questions kept with 4/5 and 3/4, with rational true shares."""
     survey = make_survey("randomized-response", (2, 2))
     numbers = [7, 1, 2, 5]
     counts = Counts.from_cells(survey, [[0, 0], [0, 1], [1, 0], [1, 1]], numbers)
@@ -108,7 +108,7 @@ def test_score_and_information_are_exactly_those_of_fractions(make_survey):
         [15 * sum(s[j] * s[k] / r for s, r in zip(slopes, reports, strict=True)) for k in range(3)]
         for j in range(3)
     ]
-    # Odds against the first categories, and the odds ratio (6·3)/(2·1).
+    # Odds of the second categories, and the odds ratio (6·3)/(2·1).
     theta = np.log([1 / 6, 2 / 6, 9.0])
     parts = report_parts(survey.perturbation, counts, survey.schema.names)
     found = derivatives(parts, Fitted(Design((2, 2), [(0, 1)]), theta))

@@ -1,4 +1,4 @@
-"""Shares by a model, against sums of its table and differences of these."""
+"""Shares by a model, against sums of its table and numerical derivatives."""
 
 from functools import partial
 from itertools import combinations
@@ -40,12 +40,12 @@ def model():
 
 
 def within(model, where, *asked, answered=False):
-    """A table of those who give some answers, or any."""
+    """Return a table of a domain."""
     return Domain(model.schema, where, answered).table(partial(shares, model), *asked)
 
 
 def slopes(model, function, step=1e-6):
-    """Derivatives by the parameters of what is computed of a table."""
+    """Derivatives of a function of the table by the parameters."""
     corner = model.design.corner
 
     def at(theta):
@@ -56,7 +56,7 @@ def slopes(model, function, step=1e-6):
     return np.array([(at(theta + m) - at(theta - m)).ravel() / (2 * step) for m in moves]).T
 
 
-def test_shares_of_every_table_are_its_margins_with_errors_by_differences(model):
+def test_tables_are_margins_of_the_model_with_delta_method_errors(model):
     for length in (1, 2, 3):
         for axes in combinations(range(3), length):
             names = ["abc"[axis] for axis in axes][::-1]
@@ -86,7 +86,7 @@ def test_shares_of_every_table_are_its_margins_with_errors_by_differences(model)
         ({"a": "y"}, ["b", "c"], True, lambda table: table[1, :, :3]),
     ],
 )
-def test_shares_of_a_domain_are_conditional_ones(model, where, names, answered, inside):
+def test_shares_of_a_domain_are_conditional(model, where, names, answered, inside):
     def conditional(table):
         return inside(table) / inside(table).sum()
 
@@ -98,14 +98,14 @@ def test_shares_of_a_domain_are_conditional_ones(model, where, names, answered, 
     )
 
 
-def test_missing_answers_to_other_questions_are_left_out(model):
+def test_missing_answers_to_other_questions_are_excluded(model):
     others = within(model, {}, ["b"], ["c"], answered=True)
     inside = model.table[:, :, :3].sum(axis=(0, 2))
     np.testing.assert_allclose(others.value, inside / inside.sum())
     assert shares(model, ["c"]).value.shape == (4,)
 
 
-def test_questions_that_cannot_be_answered_are_refused(model):
+def test_invalid_requests_are_refused(model):
     with pytest.raises(SchemaError, match=r"^attributes: 'd'|'d'"):
         shares(model, ["d"])
     with pytest.raises(ParameterError, match=r"^where: 'a' has no category 'w'"):

@@ -1,4 +1,4 @@
-"""Weighted records: replicate weights against the delta method by dense linear algebra."""
+"""Weighted records: replicate weights against the delta method with dense matrices."""
 
 import numpy as np
 import pytest
@@ -56,7 +56,7 @@ def ratio(table):
 
 
 def coefficient(table):
-    """Of the last answer on the second, beside the first as a number."""
+    """Coefficient of the second answer for the last, adjusted for the first as a number."""
     cells = np.indices(SHAPE).reshape(3, -1)
     design = np.column_stack([np.ones(cells.shape[1]), cells[0], cells[1]])
     beta = np.zeros(3)
@@ -68,7 +68,7 @@ def coefficient(table):
 
 
 def poststratified(table, known=(0.2, 0.5, 0.3)):
-    """Share of the second answer to the last question, with the margin of the first known."""
+    """Share of the second answer to the last question, given the margin of the first."""
     by_first = table.reshape(3, 2, 2).sum(axis=1)
     return np.array(known) @ (by_first[:, 1] / by_first.sum(axis=1))
 
@@ -97,7 +97,7 @@ def test_replicate_weights_give_the_errors_of_the_delta_method(fitted, statistic
     assert error == pytest.approx(np.sqrt(gradient @ covariance @ gradient), rel=1e-3)
 
 
-def test_records_raked_to_a_margin_have_it_and_the_errors_of_post_stratification(fitted):
+def test_raked_records_have_the_margin_and_the_errors_of_post_stratification(fitted):
     model, dense, theta, covariance = fitted
     margins, people = known_margins(model.schema, {"a": {"c0": 200, "c1": 500, "c2": 300}})
     records = raked(weighted_records(model, ["a", "b", "c"], 1.0, 100), [0], margins, people)
@@ -109,7 +109,7 @@ def test_records_raked_to_a_margin_have_it_and_the_errors_of_post_stratification
     assert error == pytest.approx(np.sqrt(gradient @ covariance @ gradient), rel=1e-3)
 
 
-def test_a_margin_that_nobody_can_have_is_refused(fitted):
+def test_a_margin_of_a_category_without_records_is_refused(fitted):
     records = weighted_records(fitted[0], ["a", "b"], 1.0, 100)
     records.weights[records.codes[:, 0] == 1] = 0.0
     margins, _ = known_margins(fitted[0].schema, {"a": {"c0": 0.2, "c1": 0.5, "c2": 0.3}})
@@ -117,7 +117,7 @@ def test_a_margin_that_nobody_can_have_is_refused(fitted):
         raked(records, [0], margins, 1.0)
 
 
-def test_records_of_some_questions_have_their_table_and_as_few_replicates_as_it_needs(fitted):
+def test_records_of_some_questions_have_their_table_and_fewer_replicates(fitted):
     model = fitted[0]
     records = weighted_records(model, ["c", "a"], PEOPLE, 100)
     assert records.replicates.shape == (6, 2 * 5)
@@ -129,7 +129,7 @@ def test_records_of_some_questions_have_their_table_and_as_few_replicates_as_it_
 
 @pytest.mark.parametrize("many", [False, True])
 def test_a_sample_of_rows_has_the_tables_of_pairs_and_their_errors(many, monkeypatch):
-    """Where more rows are not wanted, or would have too many replicate weights."""
+    """A sample is drawn above `max_rows`, or if there would be too many replicate weights."""
     survey = survey_of((3, 4, 2, 3, 2, 3))
     model = fit_model(survey, simulated(survey))
     names = list(survey.schema.names)

@@ -1,4 +1,4 @@
-"""Intervals of models in simulated surveys, held against the truth."""
+"""Coverage of the intervals of models in simulated surveys."""
 
 from itertools import combinations, product
 
@@ -36,7 +36,7 @@ def mechanism(kind):
 
 
 def world(strength):
-    """Shares whose logarithm has main effects and pairs; 0 for independent answers."""
+    """Shares with main effects and pairwise interactions; `strength` 0 means independence."""
     rng, log = np.random.default_rng(5), np.zeros(SHAPE)
     for i, j in combinations(range(4), 2):
         pair = strength * rng.normal(size=(SHAPE[i], SHAPE[j]))
@@ -54,7 +54,7 @@ def simulated(survey, truth, reports, rng):
 
 
 def coverage(survey, truth, reports, surveys, least=0.0):
-    """Share of the intervals of itemsets of each length that hold the truth, and half-widths."""
+    """Return coverage of the intervals of itemsets of each length, and mean half-widths."""
     hits, widths, number = (dict.fromkeys(range(1, truth.ndim + 1), 0.0) for _ in range(3))
     for seed in range(surveys):
         rng = np.random.default_rng(seed)
@@ -87,8 +87,8 @@ def coverage(survey, truth, reports, surveys, least=0.0):
         ),
     ],
 )
-def test_intervals_hold_the_truth_under_every_mechanism(kind, strength, reports, surveys):
-    """Of few reports and shares near 0, more often than they say."""
+def test_intervals_cover_the_truth_under_every_mechanism(kind, strength, reports, surveys):
+    """With few reports and shares near 0, coverage is above the nominal level."""
     survey = Survey("w", "W", schema(), mechanism(kind))
     found, _ = coverage(survey, world(strength), reports, surveys)
     most = 0.99 if reports > 1_000 else 1
@@ -97,9 +97,9 @@ def test_intervals_hold_the_truth_under_every_mechanism(kind, strength, reports,
 
 @pytest.mark.nightly
 def test_census_is_estimated_as_precisely_as_published():
-    """Half-widths of 95 % intervals of itemsets of 2 % or more, tables of pairs only.
+    """Half-widths of 95 % intervals of itemsets of at least 2 %, from tables of pairs only.
 
-    Published are those of logits alone, which rule out that nobody is there.
+    The published intervals are those of logits alone, which exclude a share of 0.
     """
     codes = census_codes()
     truth = np.zeros(SCHEMA.shape)
