@@ -68,7 +68,7 @@ class Catalog:
 
     @property
     def operators(self) -> tuple[str, ...]:
-        """The pinned keys, each with its own ledger; an empty text without pinned keys."""
+        """The pinned keys, each with its own ledger; one empty string without pinned keys."""
         return tuple(self._operator_keys) or ("",)
 
     def operator(self, survey: Survey) -> str:

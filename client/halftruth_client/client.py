@@ -118,10 +118,10 @@ class Client:
         )
         self._catalog = Catalog(self._transport, operator_keys)
         self._outbox = _memory() if outbox is None else Outbox(outbox)
-        #: True if waiting reports outlive the process, so that no error is raised.
+        #: True if waiting reports are stored in a file, so that failed requests raise no error.
         self._keeps = outbox is not None
         self._unsettled = _unsettled()
-        #: Surveys, by id and digest, that `_flush_quietly` skips after a failure, until the others
+        #: Ids and digests of surveys that `_flush_quietly` skips after a failure, until all others
         #: were tried.
         self._passed_over: set[tuple[str, str]] = set()
         #: Whether it was logged that reports wait; reset when a report is counted.

@@ -13,7 +13,7 @@ from .errors import SurveyRefused
 class PrivacyPolicy:
     """Policy for surveys, by the parameters of :class:`~halftruth_client.Client`.
 
-    Of an unprotected attribute with a provable answer, only that answer may be proved. `is_signed`
+    If an unprotected attribute has a provable answer, only this answer may be revealed. `is_signed`
     is true if all surveys are signed by a pinned key.
     """
 

@@ -1,4 +1,4 @@
-"""HTTP with retries: one request, one decoded message or one clear error."""
+"""HTTP requests to a collector or relay, with retries."""
 
 import logging
 import math
@@ -26,10 +26,10 @@ _RETRIED = (429, 502, 503, 504)
 #: Longest pause before a retry in seconds; a longer `Retry-After` raises an error instead.
 _MAX_PAUSE = 60
 
-#: A first pause of at least this many seconds is logged.
+#: Shortest pause that is logged, in seconds.
 _WORTH_SAYING = 2
 
-#: Bytes of an answer, decompressed, that are read at most.
+#: Largest size of a decompressed response in bytes.
 MAX_ANSWER = 64 << 20
 
 T = TypeVar("T", bound=Message)
@@ -40,9 +40,9 @@ _log = logging.getLogger(__name__)
 class Transport:
     """Connection to one collector or relay.
 
-    Every request may be repeated without harm, since each report carries its id; so a lost
-    connection and the answers "busy" and "unavailable" are tried again, with exponential backoff.
-    An answer that asks to wait for more than a minute is not.
+    All requests are idempotent, since each report has an id. So they are retried with exponential
+    backoff after a lost connection and the statuses 429, 502, 503 and 504, unless the response
+    asks to wait for more than a minute.
 
     Parameters
     ----------
@@ -51,14 +51,13 @@ class Transport:
     token : str, optional
         Bearer token.
     retries : int
-        Attempts after the first.
+        Largest number of retries.
     backoff : float
-        Seconds before the second retry; each further pause doubles.
+        Seconds before the second retry; each further pause is twice as long.
     timeout : float
-        Seconds without an answer after which an attempt has failed.
+        Seconds without a response after which an attempt fails.
     session : requests.Session, optional
-        A session of the caller, with its own adapters and retries; from now on it neither takes
-        nor sends cookies.
+        Session of the caller, with its own adapters and retries. Cookies are disabled in it.
     """
 
     def __init__(
@@ -77,24 +76,24 @@ class Transport:
                 "url: expected the collector's address, such as https://survey.example.org",
                 field="url",
             )
-        #: The address in one spelling: scheme and host in small letters, no slash at its end.
+        #: The normalized address: scheme and host in lower case, without a trailing slash.
         self.url = parts._replace(netloc=parts.netloc.lower()).geturl().rstrip("/")
-        #: What answers there.
+        #: Kind of server at this address, for messages.
         self._peer = "collector"
         self._timeout = timeout
         self._authentication = _Bearer(token)
         self._session = session or _retrying_session(retries, backoff)
-        # A cookie would link the reports of a device.
+        # Cookies would link the reports of a device.
         self._session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
 
     def to_relay(self, url: str) -> Self:
-        """Return a connection to a relay with the same retries, and without the token."""
+        """Return a connection to a relay with the same session and timeout, without the token."""
         relay = copy(self)
         relay.url, relay._peer, relay._authentication = url, "relay", _Bearer(None)
         return relay
 
     def get(self, path: str, answer: type[T], query: Request | None = None) -> T:
-        """Fetch a message of this type, with the fields of a query that are not None as parameters.
+        """Fetch a message of this type; the fields of a query become parameters of the URL.
 
         Raises
         ------
@@ -104,7 +103,7 @@ class Transport:
         return self._request("GET", path, answer, {}, params=parameters)
 
     def post(self, path: str, answer: type[T], message: Request) -> T:
-        """Send a message and return the answer.
+        """Send a message and return the response.
 
         Raises
         ------
@@ -129,7 +128,7 @@ class Transport:
             )
             content = _read(response)
         except requests.RequestException as error:
-            # The library's own message can be long and quotes the whole request.
+            # The message of the library can be long, and contains the whole request.
             raise CollectorUnavailable(
                 f"{self._peer} {self.url} cannot be reached ({type(error).__name__})",
                 is_relay=self._peer == "relay",
@@ -158,7 +157,7 @@ class Transport:
             ) from None
 
     def _detail(self, response: requests.Response, content: bytearray) -> Problem:
-        """Return the problem details of an answer, or some made from the status."""
+        """Return the problem details of a response, by default made from its status."""
         try:
             return msgspec.json.decode(content, type=Problem)
         except msgspec.DecodeError:
@@ -171,12 +170,12 @@ class Transport:
 
 
 def survey_path(survey: str, *rest: str) -> str:
-    """Return the path of a survey or its subresource, with escaped id."""
+    """Return the path of a survey or of its subresource; the id is escaped."""
     return "/".join(["/v1/surveys", quote(survey, safe=""), *rest])
 
 
 class _Bearer(AuthBase):
-    """Authentication by the token alone: no password of a netrc file, no cookies."""
+    """Authentication by the token only, without passwords of a netrc file and without cookies."""
 
     def __init__(self, token: str | None) -> None:
         self._token = token
@@ -189,7 +188,7 @@ class _Bearer(AuthBase):
 
 
 class _Retry(Retry):
-    """Retries that say once for what and for how long they wait, and never wait for long."""
+    """Retry policy that logs the first long pause, and fails instead of pausing for too long."""
 
     is_announced = False
 
@@ -254,7 +253,7 @@ def _read(response: requests.Response) -> bytearray:
 
 
 def _when(response: requests.Response) -> str:
-    """Return the words for a time that was asked for and not waited for."""
+    """Return the requested waiting time for a message, if it is too long for a retry."""
     seconds = response.headers.get("Retry-After", "")
     if not (seconds.isascii() and seconds.isdigit()) or int(seconds) <= _MAX_PAUSE:
         return ""
