@@ -407,7 +407,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("error", "said"), REFUSED)
-def test_what_is_refused_is_one_line_and_changes_nothing(it, dump, error, said):
+def test_refused_commands_print_one_line_and_change_nothing(it, dump, error, said):
     before = dump()
     for act in REFUSED[error, said]:
         with pytest.raises(error, match=re.escape(said)) as refused:

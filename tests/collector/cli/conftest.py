@@ -1,4 +1,4 @@
-"""A survey that has something to tell."""
+"""A survey with reports."""
 
 from uuid import UUID
 
@@ -9,7 +9,7 @@ from halftruth_shared.protocol.reports import Report
 
 @pytest.fixture
 def of_ninety_reports(store, survey, monkeypatch, tmp_path):
-    """A survey with reports, and a folder to write into."""
+    """Publish a survey with 90 reports, and work in an empty folder."""
     monkeypatch.chdir(tmp_path)
     operations.publish_survey(store, survey)
     reports = [Report(id=UUID(int=i), values=[i % 2, i % 3]) for i in range(90)]

@@ -36,7 +36,7 @@ def folder(tmp_path, monkeypatch):
 LINKED = ("--pilot", "pilot.csv", "--quasi", "drinks", "--sensitive", "smoker")
 
 
-def test_it_tells_of_every_kind_of_attacker(command, folder):
+def test_the_audit_covers_every_kind_of_attacker(command, folder):
     status, said, complaint = command("audit", "health.toml", "--respondents", "5000")
     assert (status, complaint) == (0, "")
     assert "5\u202f000 respondents planned" in said
@@ -46,17 +46,17 @@ def test_it_tells_of_every_kind_of_attacker(command, folder):
     for title in ("takes part more than once", "sees only the counts", "can falsify them"):
         assert title in said
     assert "quasi-identifiers" not in said
-    # What is wide is wrapped; tables are as wide as they are.
+    # Text is wrapped; tables are not.
     assert max(len(line) for line in said.splitlines() if not set("  ") <= set(line)) <= 100
 
 
-def test_a_pilot_is_its_respondents_and_tells_of_linking(command, folder):
+def test_a_pilot_sets_the_number_of_respondents_and_adds_linking(command, folder):
     said = command("audit", "health.toml", *LINKED)[1]
     assert "52 respondents planned" in said
     assert "Someone who knows drinks of the 52 people of the pilot" in said
 
 
-def test_json_has_every_number_and_null_for_what_there_is_none(command, folder):
+def test_json_has_every_number_and_null_for_missing_ones(command, folder):
     found = json.loads(command("audit", "health.toml", *LINKED, "--json", "--delta", "0.001")[1])
     assert (found["survey"], found["respondents"], found["pilot"]) == ("health", 52, 52)
     assert found["protection"]["record"]["gamma"] == 6.0
@@ -66,23 +66,23 @@ def test_json_has_every_number_and_null_for_what_there_is_none(command, folder):
     assert 0 < found["linking"]["at_once"] < 1
 
 
-def test_a_page_says_what_the_terminal_says(command, folder):
+def test_the_page_has_the_text_of_the_terminal(command, folder):
     text = command("audit", "health.toml", *LINKED, "--html", "audit.html")[1]
     written = (folder / "audit.html").read_text(encoding="utf-8")
     assert "Health &lt;at&gt; work" in written
     assert "<b>" not in written
-    # But for what lays it out there.
+    # Except for the layout of the terminal.
     spoken = {word for word in text.split() if set(word) - set("-•")}
     assert spoken <= set(Markup(written.replace("<", " <")).striptags().split())
 
 
-def test_a_wave_says_what_it_spends_of_the_total_of_its_series(command, folder):
+def test_a_wave_states_its_share_of_the_total_of_its_series(command, folder):
     series = '[series]\nid = "health"\nwave = 1\ntotal_gamma = "100"\n\n[mechanism]'
     text = TOML.replace("[mechanism]", series)
     (folder / "wave.toml").write_text(text, encoding="utf-8")
     status, said, _ = command("audit", "wave.toml", "--html", "audit.html")
     assert status == 0
-    # Smoking is kept with 3/4, and what people drink with 1/2 of three answers.
+    # The answer on smoking is kept with 3/4, and the one of three on drinking with 1/2.
     assert "This wave has γ = 6." in " ".join(said.split())
     assert "What the total rests on" in (folder / "audit.html").read_text(encoding="utf-8")
     found = json.loads(command("audit", "wave.toml", "--json")[1])["series"]
@@ -102,5 +102,5 @@ def test_a_wave_says_what_it_spends_of_the_total_of_its_series(command, folder):
         (("health.toml", "--html", "no/where.html"), "html: expected a file"),
     ],
 )
-def test_bad_input_is_one_line(refused, folder, words, said):
+def test_invalid_input_is_refused_with_one_line(refused, folder, words, said):
     assert said in refused("audit", *words)

@@ -1,4 +1,4 @@
-"""The command line: what it prints, and one line with status 2 for bad input."""
+"""The command line: its output, and one line with status 2 for invalid input."""
 
 import csv
 import io
@@ -52,7 +52,7 @@ def filled(halftruth, survey_file, store):
     store.reports.add("health", digest, [Report(id=uuid4(), values=value) for value in values])
 
 
-def test_publishing_says_what_is_promised(done, survey_file):
+def test_publishing_prints_the_protection(done, survey_file):
     said = done("survey", "publish", survey_file)
     for sentence in Protection.of(Survey.from_toml(TOML)).sentences():
         assert sentence in said
@@ -67,12 +67,12 @@ def test_a_csv_file_is_perturbed(halftruth, survey_file, tmp_path):
     assert len(rows) == 500
     assert list(rows[0]) == ["smoker", "drinks"]
     kept = sum(row == {"smoker": "yes", "drinks": "daily"} for row in rows)
-    # Kept with 19/24, by the operating system's randomness: false alarm below 1e-9.
+    # Kept with probability 19/24 by system randomness: a false alarm has p < 1e-9.
     assert 330 < kept < 455
     assert halftruth("reports", "perturb", survey_file, str(records))[1].count("\n") == 501
 
 
-def test_answers_are_read_by_code_as_by_name(survey_file, tmp_path):
+def test_answers_are_read_by_code_and_by_name(survey_file, tmp_path):
     schema, tables = Survey.from_toml(TOML).schema, []
     for answers in (("no,never", "yes,daily", "yes,daily"), ("0,0", "1,2", "1,2")):
         records = tmp_path / "records.csv"
@@ -98,7 +98,7 @@ def test_answers_are_read_by_code_as_by_name(survey_file, tmp_path):
         ("smoker,drinks\nyes,d\udcffily\n", "expected CSV in UTF-8"),
     ],
 )
-def test_a_record_that_does_not_fit_is_named_and_nothing_is_written(
+def test_invalid_records_are_refused_with_their_line_and_without_output(
     refused, survey_file, tmp_path, content, said
 ):
     records = tmp_path / "records.csv"
@@ -140,14 +140,14 @@ def test_a_record_that_does_not_fit_is_named_and_nothing_is_written(
         (("nonsense",), "there is no command 'nonsense'; expected one of: admin, "),
     ],
 )
-def test_bad_input_gets_one_line_and_status_2(refused, filled, words, said):
+def test_invalid_input_gets_one_line_and_status_2(refused, filled, words, said):
     assert said in refused(*words)
 
 
 @pytest.mark.parametrize(
     "url", ["nonsense", "mysql://root@127.0.0.1/x", "sqlite:////nowhere/at/all.db", ""]
 )
-def test_a_database_that_cannot_be_used_is_one_line(refused, url):
+def test_an_unusable_database_is_refused_with_one_line(refused, url):
     assert "database" in refused("survey", "list", "--database", url)
 
 
@@ -161,7 +161,7 @@ def test_the_program_runs_as_a_module():
     assert done.stdout.startswith("halftruth, version ")
 
 
-#: Shows help of commands one after the other, and what slow modules are there after each.
+#: Prints the slow modules that are loaded after the help of each command.
 HELP = """
 import contextlib, io, sys
 from halftruth_collector.cli import main
@@ -172,7 +172,7 @@ for words, slow in {asked}:
 """
 
 
-def test_the_program_starts_without_what_takes_long_to_load():
+def test_help_loads_no_slow_modules():
     slow = {"flask", "matplotlib", "pandas", "pyarrow", "requests", "scipy.special"}
     more = slow | {"halftruth_collector.analyses"}
     asked = [([], more), (["survey", "list"], more), (["analyse", "overview"], slow)]
@@ -181,7 +181,7 @@ def test_the_program_starts_without_what_takes_long_to_load():
     assert (done.returncode, done.stdout.split()) == (0, ["set()"] * 3)
 
 
-def test_help_names_every_command_on_a_screen(halftruth):
+def test_help_lists_every_command_of_a_group(halftruth):
     for path in [path for path in paths() if path in ("", "admin", "analyse", "reports", "survey")]:
         status, said, _ = halftruth(*path.split(), "--help")
         assert halftruth(*path.split())[::2] == (2, said)
@@ -189,13 +189,13 @@ def test_help_names_every_command_on_a_screen(halftruth):
         assert said.count("\n") <= 32
         for name in paths()[path]:
             assert f"  {name} " in said
-    # None is to be taken for another of the same group.
+    # No two names of a group differ by a plural s only.
     for names in paths().values():
         assert not {f"{name}s" for name in names} & {*names}
 
 
 def paths():
-    """Names of the commands of every group, by its path."""
+    """Return the names of commands by the path of their group."""
     found = {}
 
     def walk(group, path):
@@ -216,13 +216,13 @@ def paths():
         (["backup"], "there is no command 'backup'; did you mean 'halftruth admin backup'?"),
         (["tabel"], "there is no command 'tabel'; did you mean 'halftruth analyse table'?"),
         (["analyse", "overveiw"], "did you mean 'halftruth analyse overview'?"),
-        # Of the same group, however well one of another fits.
+        # Suggestions of the same group take precedence.
         (["analyse", "compare"], "did you mean 'halftruth analyse comparison'?"),
         (["admin", "x"], "expected one of: audit-log, backup, "),
         (["tokens"], "did you mean 'halftruth admin token'?"),
     ],
 )
-def test_who_misspells_a_command_reads_which_one_is_meant(refused, words, said):
+def test_misspelt_commands_get_a_suggestion(refused, words, said):
     assert said in refused(*words)
 
 
@@ -237,7 +237,7 @@ def test_a_shell_completes_commands_of_a_group():
     assert done.stdout.split() == ["plain,overview"]
 
 
-def test_every_command_of_the_manual_is_there():
+def test_every_command_in_the_documentation_exists():
     known, written = paths(), 0
     rules = ROOT / "docker" / "rules.yaml"
     for file in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), rules]:
@@ -258,7 +258,7 @@ def test_every_command_of_the_manual_is_there():
     assert written > 100
 
 
-def test_without_studies_the_command_says_what_to_install(halftruth, refused, monkeypatch):
+def test_the_study_command_without_studies_states_what_to_install(halftruth, refused, monkeypatch):
     monkeypatch.setattr("halftruth_collector.cli.study.entry_points", lambda **_: ())
     for words in ((), ("--help",), ("rivals", "records.csv")):
         complaint = refused("study", *words)

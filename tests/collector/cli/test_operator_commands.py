@@ -1,6 +1,6 @@
-"""Operators' commands: each does its operation, and what they translate to it and from it.
+"""Commands of operators: their options, operations and output.
 
-The rules themselves are tested in `test_operations.py`.
+The operations themselves are tested in `test_operations.py`.
 """
 
 import csv
@@ -43,7 +43,7 @@ SEALING_KEYS = SealingKeys((X25519PrivateKey.from_private_bytes(bytes(range(32))
 
 @pytest.fixture
 def halftruth(halftruth, monkeypatch, tmp_path):
-    """Run a command where a survey file and a file of sealing keys are."""
+    """Return a function that runs a command in a folder with a survey file and sealing keys."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "health.toml").write_text(TOML, encoding="utf-8")
     (tmp_path / "sealing.pem").write_bytes(SEALING_KEYS.to_pem())
@@ -59,7 +59,7 @@ def published(done):
 
 @pytest.fixture
 def stored(store):
-    """Terms and signature of the survey."""
+    """Return a function that reads the terms and the signature of the survey."""
 
     def read():
         found = store.surveys.get("health")
@@ -73,7 +73,7 @@ def operator_key(done):
     return done("admin", "key", "create", "operator.pem").strip()
 
 
-#: Commands in the order in which they are run, and what each one prints.
+#: Successive commands, and the output of each.
 COMMANDS = f"""
 survey publish health.toml --unlisted --invitations | published health, digest {DIGEST}
 survey relist health                       | listed health
@@ -113,7 +113,7 @@ WRITTEN = (
 )
 
 
-def test_each_command_does_its_operation(done, store, database):
+def test_each_command_runs_and_logs_its_operation(done, store, database):
     places = {"database": database, "today": f"{datetime.now(UTC):%Y-%m-%d}"}
     for line in COMMANDS.strip().splitlines():
         words, _, said = line.partition(" |")
@@ -125,8 +125,8 @@ def test_each_command_does_its_operation(done, store, database):
     assert [json.loads(each)["action"] for each in entries] == WRITTEN.split(", ")
 
 
-def test_a_check_says_what_is_promised_and_whether_the_form_asks_it(done, tmp_path, monkeypatch):
-    # It opens no database.
+def test_a_check_prints_the_protection_and_whether_the_form_accepts_it(done, tmp_path, monkeypatch):
+    # The check opens no database.
     monkeypatch.setenv("HALFTRUTH_DATABASE", "sqlite:////nowhere/at/all.db")
     first, *promised, form = done("survey", "check", "health.toml").splitlines()
     assert first == f"health: Health at work, 1 questions, digest {DIGEST}"
@@ -139,7 +139,7 @@ def test_a_check_says_what_is_promised_and_whether_the_form_asks_it(done, tmp_pa
     )
     found = json.loads(done("survey", "check", "health.toml", "--max-gamma", "57", "--json"))
     assert (found["refused_by_form"], found["questions"]) == (None, 1)
-    # Nobody who smokes weekly ever reports not to.
+    # Weekly smokers never report `no`.
     mechanism = """kind = "distortion-matrices"
 [mechanism.matrices]
 smoker = [["1/2", "0", "1/4"], ["1/4", "3/4", "1/4"], ["1/4", "1/4", "1/2"]]"""
@@ -158,7 +158,7 @@ smoker = [["1/2", "0", "1/4"], ["1/4", "3/4", "1/4"], ["1/4", "1/4", "1/2"]]"""
         (("--max-reports", "500", "--shared-devices"), Terms(max_reports=500, shared_devices=True)),
     ],
 )
-def test_options_name_terms_that_change_or_are_dropped(done, stored, options, terms):
+def test_options_set_and_remove_terms(done, stored, options, terms):
     done("survey", "publish", "health.toml", *options)
     assert stored() == (terms, None)
     drop = ("invitations", "sealed-to", "closes-at", "max-reports", "shared-devices")
@@ -168,7 +168,7 @@ def test_options_name_terms_that_change_or_are_dropped(done, stored, options, te
     assert stored() == (terms, None)
 
 
-def test_what_sign_prints_publishes_a_signed_survey(
+def test_the_output_of_sign_publishes_a_signed_survey(
     done, stored, operator_key, tmp_path, monkeypatch
 ):
     options = ("--key", "operator.pem", "--invitations", "--sealed-to", KEY)
@@ -207,7 +207,7 @@ def test_what_sign_prints_publishes_a_signed_survey(
     assert done("admin", "key", "list").splitlines()[-1].split()[-1] != "no"
 
 
-def test_invitations_to_a_survey_that_asks_for_none_are_issued_with_a_warning(halftruth, published):
+def test_invitations_to_a_survey_that_does_not_need_them_cause_a_warning(halftruth, published):
     status, said, complaint = halftruth("survey", "invite", "create", "health", "1")
     assert status == 0
     assert INVITATION.fullmatch(said.strip())
@@ -215,7 +215,7 @@ def test_invitations_to_a_survey_that_asks_for_none_are_issued_with_a_warning(ha
     assert "takes reports without invitations, too" in complaint
 
 
-def test_invitations_are_withdrawn_by_name(done):
+def test_single_invitations_can_be_withdrawn(done):
     done("survey", "publish", "health.toml", "--invitations")
     made = done("survey", "invite", "create", "health", "5").splitlines()
     assert len(set(made)) == 5
@@ -226,7 +226,7 @@ def test_invitations_are_withdrawn_by_name(done):
     assert not any(invitation in listed for invitation in made)
 
 
-def test_links_and_cards_are_made_by_command(done, store):
+def test_links_and_cards_are_created(done, store):
     done("survey", "publish", "health.toml", "--invitations")
     words = ("--links", "https://example.org/", "--cards", "cards.html")
     rows = list(csv.DictReader(StringIO(done("survey", "invite", "create", "health", "2", *words))))
@@ -239,7 +239,7 @@ def test_links_and_cards_are_made_by_command(done, store):
 
 
 @pytest.mark.parametrize("typed", ["health\n", "Health\n", "\n"])
-def test_a_survey_is_deleted_by_whoever_types_its_id(published, database, store, typed):
+def test_deleting_a_survey_requires_typing_its_id(published, database, store, typed):
     store.reports.add("health", DIGEST, [report(n, 0) for n in range(3)])
     words = ["survey", "delete", "health", "--database", database]
     result = CliRunner().invoke(main, words, input=typed)
@@ -248,12 +248,10 @@ def test_a_survey_is_deleted_by_whoever_types_its_id(published, database, store,
 
 
 @pytest.mark.parametrize("setting", ["HALFTRUTH_MAX_GAMMA", "HALFTRUTH_PROXIES"])
-def test_a_wrong_setting_is_found_before_anything_is_published(
-    halftruth, store, monkeypatch, setting
-):
+def test_an_invalid_limit_of_the_form_prevents_publication(halftruth, store, monkeypatch, setting):
     monkeypatch.setenv(setting, "x")
     status, _, complaint = halftruth("survey", "publish", "health.toml")
-    # The form's limit alone is read here; whether it asks the survey is part of the answer.
+    # The command reads only the limit of the form, since it prints whether the form accepts it.
     if setting == "HALFTRUTH_MAX_GAMMA":
         assert status == 2
         assert complaint.startswith("halftruth: HALFTRUTH_MAX_GAMMA: expected")
@@ -299,7 +297,7 @@ admin purge --closed-for -1                           | days: expected 0 to 3650
 
 
 @pytest.mark.parametrize("row", REFUSED.strip().splitlines())
-def test_what_is_refused_is_one_line_and_changes_nothing(
+def test_refused_commands_print_one_line_and_change_nothing(
     refused, published, operator_key, dump, row
 ):
     words, _, said = row.partition(" | ")
@@ -317,7 +315,9 @@ def test_what_is_refused_is_one_line_and_changes_nothing(
     ],
     ids=range(10),
 )
-def test_a_file_of_terms_that_is_none_is_one_line(refused, stored, published, tmp_path, content):
+def test_an_invalid_file_of_terms_is_refused_with_one_line(
+    refused, stored, published, tmp_path, content
+):
     (tmp_path / "terms.json").write_bytes(content)
     for words in (
         ("survey", "terms", "health", "terms.json"),
@@ -328,7 +328,7 @@ def test_a_file_of_terms_that_is_none_is_one_line(refused, stored, published, tm
     assert stored() == (Terms(), None)
 
 
-def test_a_new_operator_key_is_in_its_file_and_its_public_key_printed(command, tmp_path):
+def test_creating_an_operator_key_writes_its_file_and_prints_the_public_key(command, tmp_path):
     path = tmp_path / "operator.pem"
     status, said, complaint = command("admin", "key", "create", path)
     assert (status, complaint) == (0, "")
@@ -336,7 +336,7 @@ def test_a_new_operator_key_is_in_its_file_and_its_public_key_printed(command, t
     assert OperatorKey.read(path).public == said.strip()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert command("admin", "key", "show", path) == (0, said, "")
-    # It is not overwritten, and not read where others may read it.
+    # It is not overwritten, and not read if other accounts may read it.
     before = path.read_bytes()
     complaint = f"halftruth: {path}: exists; expected the name of a new file\n"
     assert command("admin", "key", "create", path) == (2, "", complaint)
@@ -361,7 +361,7 @@ def test_sealing_keys_are_created_listed_and_retired(command, tmp_path):
     assert "--database" in complaint
     database = f"sqlite:///{tmp_path}/collector.db"
     retire = ("admin", "sealing-key", "retire", path, "--database", database)
-    # A mistyped database has no survey that could use the key.
+    # A missing database could not show that a survey still uses the key.
     complaint = command(*retire, second)[2]
     assert complaint.startswith(f"halftruth: database: there is no file {tmp_path}/collector.db; ")
     Store(database).close()
@@ -381,7 +381,7 @@ def test_no_command_prints_a_private_key(command, tmp_path):
         command("admin", "sealing-key", "create", sealing),
         command("admin", "sealing-key", "list", sealing),
         command("admin", "sealing-key", "retire", sealing, "0"),
-        # The file of the other kind.
+        # Files of the other kind of key.
         command("admin", "key", "show", sealing),
         command("admin", "sealing-key", "list", operator),
     ]

@@ -1,4 +1,4 @@
-"""Pictures on request: of results on the command line, and of plans."""
+"""Charts of plans."""
 
 import math
 
@@ -14,7 +14,7 @@ SCHEMA = Schema([Attribute(name, ["no", "yes"]) for name in ("smoker", "coughs")
 PLANNED = Survey("health", "Health", SCHEMA, GammaDiagonal(19))
 
 
-def test_a_curve_of_a_plan_goes_through_the_half_width_at_the_respondents_planned_for():
+def test_curves_pass_through_the_half_width_at_the_planned_respondents():
     query = PlanQuery(respondents=5000)
     result = plan(PLANNED, query)
     chart = plan_chart(result)
@@ -24,7 +24,7 @@ def test_a_curve_of_a_plan_goes_through_the_half_width_at_the_respondents_planne
         for margin in mechanism.margins:
             curve = by_name.get(f"{mechanism.kind}, {NAMES[margin.quantity]}")
             if mechanism.kind in ("randomized-gamma-diagonal", "split-questionnaire"):
-                # Both give what gamma-diagonal gives: four cells are one view.
+                # Both equal gamma-diagonal, since four cells are one view.
                 assert curve is None
                 continue
             logs = np.log([curve.x, curve.y])
@@ -32,7 +32,7 @@ def test_a_curve_of_a_plan_goes_through_the_half_width_at_the_respondents_planne
             assert math.exp(at_planned) == pytest.approx(margin.median, rel=1e-9)
 
 
-def test_a_curve_falls_with_the_root_of_the_respondents():
+def test_curves_fall_with_the_square_root_of_the_respondents():
     chart = plan_chart(plan(PLANNED, PlanQuery(respondents=400)))
     for curve in chart.curves:
         x, y = np.array(curve.x), np.array(curve.y)
@@ -40,14 +40,14 @@ def test_a_curve_falls_with_the_root_of_the_respondents():
         assert x[0] < 400 < x[-1]
 
 
-def test_a_mechanism_that_gives_the_same_is_named_in_a_note():
+def test_a_mechanism_of_equal_precision_is_named_in_a_note():
     chart = plan_chart(plan(PLANNED, PlanQuery(respondents=400)))
     assert (
         "The precision of randomized-gamma-diagonal equals that of gamma-diagonal." in chart.notes
     )
 
 
-def test_the_wanted_half_width_is_a_line_only_if_it_was_asked_for():
+def test_the_target_half_width_is_a_line_only_if_requested():
     asked = plan_chart(plan(PLANNED, PlanQuery(respondents=400, half_width=0.02)))
     assert (asked.y_marker.value, asked.y_marker.label) == (0.02, "target ±2.0 points")
     assert plan_chart(plan(PLANNED, PlanQuery(respondents=400))).y_marker is None

@@ -8,7 +8,7 @@ def report(halftruth, of_ninety_reports):
     return lambda *words: halftruth("analyse", "page", *words)
 
 
-def test_the_page_is_written_where_it_was_asked_for(report, tmp_path):
+def test_the_page_is_written_to_the_requested_file(report, tmp_path):
     assert report("health") == (0, "written: health-report.html\n", "")
     assert report("health", "--html", "page.html")[0] == 0
     first, second = (tmp_path / name for name in ("health-report.html", "page.html"))
@@ -25,5 +25,5 @@ def test_the_page_is_written_where_it_was_asked_for(report, tmp_path):
     ],
 )
 @pytest.mark.usefixtures("of_ninety_reports")
-def test_what_cannot_be_written_is_one_line(refused, words, said):
+def test_errors_are_printed_in_one_line(refused, words, said):
     assert said in refused("analyse", "page", *words)

@@ -1,4 +1,4 @@
-"""Reports are written into files, counted and imported on the command line."""
+"""Commands that write, count and import files of reports."""
 
 import msgspec
 import pytest
@@ -9,7 +9,7 @@ from halftruth_shared.protocol.reports import ReportBatch
 
 @pytest.fixture
 def halftruth(halftruth, survey, monkeypatch, tmp_path):
-    """Run a command where a survey file and messages of clients are."""
+    """Return a function that runs a command in a folder with a survey file and client messages."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "health.toml").write_text(of_survey(survey), encoding="utf-8")
     batches = [
@@ -22,7 +22,7 @@ def halftruth(halftruth, survey, monkeypatch, tmp_path):
     return halftruth
 
 
-def test_reports_go_from_messages_to_results(halftruth):
+def test_reports_are_written_counted_imported_and_analysed(halftruth):
     for form in ("ndjson", "parquet"):
         words = ("reports", "write", "batches.ndjson", "--to", "reports", "--form", form)
         status, said, _ = halftruth(*words, "--rows", 50)
@@ -42,7 +42,7 @@ def test_reports_go_from_messages_to_results(halftruth):
     assert said.startswith("counted 0 of 166 reports")
 
 
-def test_what_cannot_be_done_is_one_line(refused, tmp_path):
+def test_errors_are_printed_in_one_line(refused, tmp_path):
     (tmp_path / "wrong").write_text('\n{"digest": ""}\n')
     counting = ("reports", "count", "reports/*", "--survey", "health.toml", "--to", "counts")
     for words, said in [

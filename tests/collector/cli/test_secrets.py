@@ -1,4 +1,4 @@
-"""Secrets that commands make: whose they are to read, and that none is made that nobody gets."""
+"""Secrets that commands create: who can read them, and that failures create none."""
 
 import os
 import stat
@@ -23,13 +23,13 @@ def words(request, store, survey):
 
 @pytest.fixture
 def made(store):
-    """How many tokens and invitations there are."""
+    """Return a function that counts tokens and invitations."""
     return lambda: (len(store.tokens.all()), store.invitations.count("health").issued)
 
 
 @pytest.fixture
 def redirected(database, monkeypatch, capsys):
-    """Run a command with its standard output in a file; status and complaint."""
+    """Return a function that runs a command with output to a file, and returns status and error."""
     monkeypatch.setenv("HALFTRUTH_DATABASE", database)
 
     def run(words, file, mask=0o022):
@@ -46,7 +46,7 @@ def redirected(database, monkeypatch, capsys):
     return run
 
 
-def test_a_new_file_is_for_its_owner_alone_and_has_what_would_have_been_printed(
+def test_a_new_file_is_readable_by_its_owner_only_and_holds_the_output(
     done, words, made, tmp_path, store
 ):
     file = tmp_path / "secrets"
@@ -61,7 +61,7 @@ def test_a_new_file_is_for_its_owner_alone_and_has_what_would_have_been_printed(
 
 
 @pytest.mark.parametrize("file", ["there", "folder/there", ""])
-def test_a_file_that_cannot_be_made_is_refused_before_there_is_a_secret(
+def test_an_unwritable_file_is_refused_before_a_secret_is_created(
     refused, words, made, tmp_path, file, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
@@ -71,14 +71,14 @@ def test_a_file_that_cannot_be_made_is_refused_before_there_is_a_secret(
     assert (tmp_path / "there").read_text("utf-8") == "kept"
 
 
-def test_what_goes_wrong_leaves_no_file(refused, words, made, tmp_path, store):
+def test_failed_commands_leave_no_file(refused, words, made, tmp_path, store):
     operations.delete_survey(store, "health")
     words = (*words, "--survey", "health") if words is COMMANDS["token"] else words
     assert "there is no survey 'health'" in refused(*words, "--output", tmp_path / "secrets")
     assert not (tmp_path / "secrets").exists()
 
 
-def test_standard_output_is_no_file_that_others_can_read(redirected, words, made, tmp_path):
+def test_secrets_are_not_printed_to_files_that_others_can_read(redirected, words, made, tmp_path):
     file = tmp_path / "secrets"
     status, complaint = redirected(words, file)
     assert (status, complaint) == (
@@ -87,7 +87,7 @@ def test_standard_output_is_no_file_that_others_can_read(redirected, words, made
         " --output FILE in its place\n",
     )
     assert (file.read_text("utf-8"), made()) == ("", (0, 0))
-    # What its owner alone can read, or nobody keeps, may have them.
+    # A file that only its owner can read is accepted, and so is /dev/null.
     file.unlink()
     assert redirected(words, file, 0o077) == (0, "")
     assert len(file.read_text("utf-8").splitlines()) == sum(made()) > 0

@@ -1,4 +1,4 @@
-"""What ``halftruth serve`` hands to the interpreter that it becomes."""
+"""The environment that ``halftruth serve`` passes to the server."""
 
 import os
 
@@ -9,7 +9,7 @@ from halftruth_collector.cli.serve import serve
 
 @pytest.mark.parametrize(("given", "threads"), [(None, "1"), ("2", "2")])
 def test_blas_has_one_thread_unless_another_number_is_set(tmp_path, monkeypatch, given, threads):
-    # Recorded by monkeypatch first, so that what the command sets is undone after the test.
+    # monkeypatch records these first, so that it undoes the changes of the command.
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "")
     monkeypatch.setenv("HALFTRUTH_DATABASE", "")
     os.environ.pop("OPENBLAS_NUM_THREADS")
