@@ -1,4 +1,4 @@
-"""Shortcuts to the HTTP interface of a collector in this process."""
+"""Fixtures for a collector in this process: its database, HTTP interface and commands."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -18,7 +18,7 @@ from sqlalchemy.engine import make_url
 
 @pytest.fixture
 def raw(database: str) -> Iterator[Engine]:
-    """The database without the store in between."""
+    """An engine for the database, without a store."""
     engine = create_engine(make_url(database.replace("postgresql:", "postgresql+psycopg:")))
     yield engine
     engine.dispose()
@@ -26,7 +26,7 @@ def raw(database: str) -> Iterator[Engine]:
 
 @pytest.fixture
 def rows(raw: Engine) -> Callable[[str], list[tuple[Any, ...]]]:
-    """Run a query of one's own."""
+    """Return a function that runs a query."""
 
     def run(query: str) -> list[tuple[Any, ...]]:
         with raw.connect() as connection:
@@ -37,7 +37,7 @@ def rows(raw: Engine) -> Callable[[str], list[tuple[Any, ...]]]:
 
 @pytest.fixture
 def dump(rows) -> Callable[[], dict[str, list[tuple[Any, ...]]]]:
-    """Every row of every table, in an order that says nothing."""
+    """Return a function that reads the sorted rows of every table."""
     return lambda: {
         name: sorted(rows(f"SELECT * FROM {name}"), key=repr) for name in metadata.tables
     }
@@ -68,7 +68,7 @@ def operator(store) -> dict[str, str]:
 
 @pytest.fixture
 def batch(survey):
-    """Make the body of a request from the values of its reports."""
+    """Return a function that makes a request's body from the values of its reports."""
 
     def make(*values: Any, digest: str | None = None) -> dict[str, Any]:
         return {
@@ -81,13 +81,13 @@ def batch(survey):
 
 @pytest.fixture
 def counted(store):
-    """How many reports of a survey are counted."""
+    """Return a function that returns the number of counted reports."""
     return lambda id="health": store.reports.counts(id)[1].reports
 
 
 @pytest.fixture
 def filled(http, batch, survey) -> Counts:
-    """A collector with 400 perturbed reports, and their counts as counted here."""
+    """Send 400 perturbed reports to a collector, and return their counts."""
     rng = np.random.default_rng(3)
     records = np.stack([rng.integers(0, 2, 400), rng.integers(0, 3, 400)], axis=1)
     reports = survey.perturbation.reports(records, rng)
@@ -97,7 +97,7 @@ def filled(http, batch, survey) -> Counts:
 
 @pytest.fixture
 def refused(halftruth):
-    """Run a command that is refused, and give the one line that says why."""
+    """Return a function that runs a command that fails, and returns its one-line error."""
 
     def run(*words):
         status, said, complaint = halftruth(*words)
@@ -111,7 +111,7 @@ def refused(halftruth):
 
 @pytest.fixture
 def done(halftruth):
-    """Run a command that works, and give its standard output."""
+    """Return a function that runs a command that succeeds, and returns its output."""
 
     def run(*words):
         status, said, complaint = halftruth(*words)

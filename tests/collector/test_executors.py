@@ -1,4 +1,4 @@
-"""Pieces are worked out here, in processes and on a cluster, with the same results."""
+"""Executors give the same results in this process, in other processes and on a cluster."""
 
 import os
 from operator import truediv
@@ -26,25 +26,25 @@ def own_cluster(tmp_path):
 
 @pytest.fixture(params=["here", "processes", "cluster"])
 def places(request):
-    """What `open_executor` is given for each kind of executor."""
+    """Arguments of `open_executor` for each kind of executor."""
     if request.param == "cluster":
         return {"scheduler": request.getfixturevalue("cluster").scheduler}
     return {"processes": {"here": 1, "processes": 2}[request.param]}
 
 
-def test_results_come_in_the_order_of_pieces_from_wherever_they_are_worked_out(places):
+def test_every_executor_returns_results_in_the_order_of_the_pieces(places):
     with open_executor(**places) as map_pieces:
         found = list(map_pieces(square, PIECES))
     assert [value for value, _ in found] == [49, 1, 16, 81, 4]
     assert ({process for _, process in found} == {os.getpid()}) == (places == {"processes": 1})
 
 
-def test_an_error_of_a_piece_is_the_error_of_all(places):
+def test_an_error_in_a_piece_is_raised(places):
     with open_executor(**places) as map_pieces, pytest.raises(ZeroDivisionError):
         list(map_pieces(truediv, [1, 1], [1, 0]))
 
 
-def test_pieces_that_wait_are_cancelled_with_the_results(places, tmp_path):
+def test_closing_the_results_cancels_waiting_pieces(places, tmp_path):
     with open_executor(**places) as map_pieces:
         results = map_pieces(mark, [tmp_path] * 100, range(100))
         assert next(iter(results)) == 0
@@ -52,7 +52,7 @@ def test_pieces_that_wait_are_cancelled_with_the_results(places, tmp_path):
     assert 1 <= len(list(tmp_path.iterdir())) < 20
 
 
-def test_how_many_pieces_are_done_is_told(monkeypatch):
+def test_progress_is_reported(monkeypatch):
     told = []
 
     def bar(results, total, **_):
@@ -66,7 +66,7 @@ def test_how_many_pieces_are_done_is_told(monkeypatch):
     assert told == [(1, 2), (2, 2)]
 
 
-def test_a_process_that_ends_ends_the_work_in_one_line():
+def test_a_lost_process_raises_workers_lost():
     with (
         pytest.raises(WorkersLost, match=r"^processes: one of them ended before its piece was"),
         open_executor(processes=2) as map_pieces,
@@ -74,7 +74,7 @@ def test_a_process_that_ends_ends_the_work_in_one_line():
         list(map_pieces(end_at, range(6), [None] * 6))
 
 
-def test_a_cluster_works_out_again_what_a_lost_worker_had(cluster, tmp_path):
+def test_a_cluster_repeats_the_pieces_of_a_lost_worker(cluster, tmp_path):
     with open_executor(scheduler=cluster.scheduler) as map_pieces:
         once = tmp_path / "ended"
         assert list(map_pieces(end_at, range(6), [once] * 6)) == list(range(6))
@@ -82,7 +82,7 @@ def test_a_cluster_works_out_again_what_a_lost_worker_had(cluster, tmp_path):
 
 
 @pytest.mark.nightly
-def test_a_piece_that_ends_every_worker_is_named_as_that(cluster):
+def test_a_piece_that_ends_every_worker_raises_workers_lost(cluster):
     with (
         pytest.raises(WorkersLost, match=r"its workers ended over the same piece$"),
         open_executor(scheduler=cluster.scheduler) as map_pieces,
@@ -90,7 +90,7 @@ def test_a_piece_that_ends_every_worker_is_named_as_that(cluster):
         list(map_pieces(end_at, range(6), [None] * 6))
 
 
-def test_a_scheduler_that_goes_away_is_one_line(own_cluster, tmp_path):
+def test_a_lost_scheduler_raises_workers_lost(own_cluster, tmp_path):
     def work():
         with open_executor(scheduler=own_cluster.scheduler) as map_pieces:
             for _ in map_pieces(mark, [tmp_path] * 100, range(100)):
@@ -105,7 +105,7 @@ def test_a_scheduler_that_goes_away_is_one_line(own_cluster, tmp_path):
     [
         ({"processes": 2, "scheduler": "tcp://127.0.0.1:1"}, "processes, scheduler: expected one"),
         ({"scheduler": "127.0.0.1"}, "scheduler: 127.0.0.1: expected an address like tls://"),
-        # What answers there runs in this process.
+        # A scheduler can run code in this process.
         *(
             ({"scheduler": at}, f"scheduler: {at}: expected an address like tls://host:8786, or")
             for at in ("tcp://10.0.0.5:8786", "tcp://[2001:db8::1]:1", "ws://127.0.0.1.example:1")
@@ -113,13 +113,13 @@ def test_a_scheduler_that_goes_away_is_one_line(own_cluster, tmp_path):
         ({"scheduler": "tls://127.0.0.1:1"}, "scheduler: tls://127.0.0.1:1: expected certificates"),
     ],
 )
-def test_what_cannot_be_opened_is_named(given, said):
+def test_invalid_arguments_of_executors_are_refused(given, said):
     with pytest.raises(ParameterError) as caught, open_executor(**given):
         pass
     assert str(caught.value).startswith(said)
 
 
-def test_a_scheduler_that_is_not_there_is_named(monkeypatch):
+def test_a_missing_scheduler_raises_workers_lost(monkeypatch):
     monkeypatch.setattr("halftruth_collector.executors._PATIENCE", 1)
     address = f"tcp://127.0.0.1:{free_port()}"
     with (
@@ -130,7 +130,7 @@ def test_a_scheduler_that_is_not_there_is_named(monkeypatch):
 
 
 def computations():
-    """Whatever takes an executor, with something that it is asked."""
+    """Return the computations that take an executor, with arguments."""
     shape = {"v": 2, "w": 2, "x": 3}
     schema = Schema([Attribute(name, list("abc")[:size]) for name, size in shape.items()])
     survey = Survey("health", "Health", schema, GammaDiagonal("19"))

@@ -1,4 +1,4 @@
-"""Whatever is written is for its owner alone, also where the umask would let everybody read it."""
+"""Written files are readable by their owner only, even with a permissive umask."""
 
 import os
 import sqlite3
@@ -19,7 +19,7 @@ from halftruth_shared.protocol.reports import Report, ReportBatch
 
 @pytest.fixture(autouse=True)
 def nothing_masked(tmp_path, monkeypatch):
-    """Every file as its program makes it, in a folder of its own."""
+    """Set the umask to 0, and work in an empty folder."""
     monkeypatch.chdir(tmp_path)
     before = os.umask(0)
     yield
@@ -67,7 +67,7 @@ def test_the_database_and_its_log_are_private_from_the_first_byte(tmp_path, surv
     assert all(each == {"there": True} for each in made)
 
 
-def test_a_database_that_others_could_read_is_tightened(tmp_path, survey):
+def test_opening_a_database_removes_permissions_of_others(tmp_path, survey):
     with Store("sqlite:///old.db") as first:
         operations.publish_survey(first, survey)
         first.reports.add("health", survey.digest, reports(6))
@@ -76,13 +76,13 @@ def test_a_database_that_others_could_read_is_tightened(tmp_path, survey):
         with Store("sqlite:///old.db") as second:
             assert second.surveys.state("health").reports == 6
             assert open_to_others(tmp_path) == {}
-            # Nobody lost a lock or a report by that.
+            # Neither store has lost a lock or a report.
             second.reports.add("health", survey.digest, reports(8))
         first.reports.add("health", survey.digest, reports(9))
         assert first.surveys.state("health").reports == 9
 
 
-def test_what_is_no_database_keeps_its_mode(tmp_path):
+def test_the_mode_of_other_files_is_unchanged(tmp_path):
     (tmp_path / "notes.txt").write_text("Not a database, but long enough to be looked at. " * 99)
     (tmp_path / "notes.txt").chmod(0o644)
     result = CliRunner().invoke(main, ["survey", "list", "--database", "sqlite:///notes.txt"])
@@ -90,7 +90,7 @@ def test_what_is_no_database_keeps_its_mode(tmp_path):
     assert modes(tmp_path) == {"notes.txt": "0o644"}
 
 
-def test_an_outbox_is_private_also_one_that_was_not(live, tmp_path, survey, record):
+def test_new_and_existing_outboxes_are_private(live, tmp_path, survey, record):
     Client(live.url, max_gamma="19", outbox=tmp_path / "outbox.db")
     assert modes(tmp_path)["outbox.db"] == "0o600"
     (tmp_path / "outbox.db").chmod(0o664)
@@ -98,7 +98,7 @@ def test_an_outbox_is_private_also_one_that_was_not(live, tmp_path, survey, reco
     assert modes(tmp_path)["outbox.db"] == "0o600"
 
 
-def test_whatever_commands_write_is_private(tmp_path, survey):
+def test_all_files_written_by_commands_are_private(tmp_path, survey):
     sent = ReportBatch(digest=survey.digest, reports=reports(60))
     for name, content in (
         ("health.toml", of_survey(survey).encode()),
@@ -130,7 +130,7 @@ def test_whatever_commands_write_is_private(tmp_path, survey):
     assert open_to_others(tmp_path) == {}
 
 
-def test_a_folder_that_a_program_writes_reports_into_is_private(tmp_path):
+def test_a_folder_of_written_reports_is_private(tmp_path):
     batch = ReportBatch(digest="0" * 64, reports=reports(6))
     write_reports([batch], tmp_path / "sent", form="ndjson")
     assert modes(tmp_path)["sent"] == "0o700"

@@ -1,4 +1,4 @@
-"""Rules of operators' actions: transitions, refusals, terms, secrets, and the audit log of each."""
+"""Operators' actions: transitions, refusals, terms, secrets and the audit log."""
 
 import dataclasses
 import hashlib
@@ -111,7 +111,7 @@ def test_the_state_of_a_survey_after_each_event(store, survey, row, event):
     assert state_of(store, "health") == expected
     stored = store.surveys.get("health")
     assert (stored.closed_at is None) == (expected in ("open", "deadline", "quota"))
-    # An event that changes nothing is not written down.
+    # An event that changes nothing is not logged.
     unchanged = event != "replace" and expected == state
     assert (store.audit.all() == before[1]) == unchanged
     assert (stored == before[0]) == unchanged
@@ -141,7 +141,7 @@ def exported(sqlite_template, tmp_path_factory, survey):
 
 @pytest.fixture
 def it(store, survey, exported, tmp_path):
-    """A collector with some of everything, and what operators name."""
+    """A collector with surveys, tokens and keys, and the names of these."""
     key, sealing_file = OperatorKey.create(), tmp_path / "sealing.pem"
     invited = Terms(invitations=True)
     operations.publish_survey(store, survey, invited)
@@ -172,12 +172,11 @@ def it(store, survey, exported, tmp_path):
 
 
 def do(action, *given, **named):
-    """An action on the store of a collector with some of everything."""
+    """Return a function that performs an action on the store of `it`."""
     return lambda it: getattr(operations, action)(it.store, *given, **named)
 
 
-#: Each action with the entries of the audit log that it writes; a first word of another one tells
-#: the two apart.
+#: Each action with the entries that it writes to the audit log, by a descriptive key.
 ACTIONS = {
     "publish": (
         lambda it: operations.publish_survey(it.store, it.new),
@@ -266,12 +265,12 @@ ACTIONS = {
     ),
 }
 
-#: What is done to files, and not in the transaction that writes it down.
+#: Actions on files, which are not done in the transaction of their log entry.
 OF_FILES = ("compact", "sealing key", "retire sealing key", "back up")
 
 
 @pytest.mark.parametrize("name", ACTIONS)
-def test_an_action_is_written_down_with_its_actor(it, name):
+def test_actions_are_logged_with_their_actor(it, name):
     act, *entries = ACTIONS[name]
     before = len(it.store.audit.all())
     context = copy_context()
@@ -285,7 +284,7 @@ def test_an_action_is_written_down_with_its_actor(it, name):
 
 
 @pytest.mark.parametrize("name", [name for name in ACTIONS if name not in OF_FILES])
-def test_what_cannot_be_written_down_is_not_done(it, dump, name):
+def test_actions_that_cannot_be_logged_are_rolled_back(it, dump, name):
     before = dump()
 
     def fail(text: str) -> None:
@@ -299,7 +298,7 @@ def test_what_cannot_be_written_down_is_not_done(it, dump, name):
     assert dump() != before
 
 
-def test_whoever_names_no_actor_is_on_the_command_line(store, published):
+def test_the_default_actor_is_the_command_line(store, published):
     assert {each.actor for each in store.audit.all()} == {"command line"}
 
 
@@ -314,7 +313,7 @@ def test_whoever_names_no_actor_is_on_the_command_line(store, published):
         lambda it: operations.purge(it.store, 0),
     ],
 )
-def test_what_changes_nothing_is_not_written_down(it, dump, act):
+def test_actions_that_change_nothing_are_not_logged(it, dump, act):
     operations.purge(it.store, 0)
     before = dump()
     act(it)
@@ -326,7 +325,7 @@ UNCONFIRMED = Survey("new", "New", SCHEMA, GammaDiagonal("19"), unconfirmed=["on
 
 
 def opening(it, *keys):
-    """The store of a collector that opens what is sealed to some keys."""
+    """Return the store of a collector that has the private keys of some public keys."""
     it.store.sealing_keys = lambda: keys
     return it.store
 
@@ -339,7 +338,7 @@ def in_days(days):
     return TODAY + timedelta(days=days)
 
 
-#: Messages of what is refused, each with the actions that it refuses.
+#: Errors and their messages, with the actions that raise them.
 REFUSED = {
     (UnknownSurvey, "there is no survey 'no"): [
         do("set_terms", "no", {}),
@@ -407,7 +406,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("error", "said"), REFUSED)
-def test_refused_commands_print_one_line_and_change_nothing(it, dump, error, said):
+def test_refused_actions_raise_a_one_line_error_and_change_nothing(it, dump, error, said):
     before = dump()
     for act in REFUSED[error, said]:
         with pytest.raises(error, match=re.escape(said)) as refused:
@@ -416,7 +415,7 @@ def test_refused_commands_print_one_line_and_change_nothing(it, dump, error, sai
         assert dump() == before
 
 
-def test_a_key_that_a_survey_may_still_need_is_not_retired(it):
+def test_keys_that_a_survey_may_need_are_not_retired(it):
     terms = Terms(sealing_key=it.sealing_key)
     new = create_sealing_key(it.sealing_file)
 
@@ -428,11 +427,11 @@ def test_a_key_that_a_survey_may_still_need_is_not_retired(it):
         change()
         with pytest.raises(ParameterError, match="key: the reports of 'new' are sealed to it"):
             retire()
-    # It could be reopened, where the key is known alone.
+    # It can be reopened only if the key is available.
     with pytest.raises(ParameterError, match="sealing_key: its private key is not here"):
         operations.reopen_survey(opening(it, new), "new")
     operations.reopen_survey(opening(it, new, it.sealing_key), "new")
-    # Once a survey with reports has ended, nothing more is sealed to its key.
+    # A closed survey with reports cannot be reopened, and needs its key no more.
     operations.delete_survey(it.store, "new")
     operations.set_terms(it.store, "health", {"sealing_key": it.sealing_key})
     with pytest.raises(ParameterError, match="the reports of 'health' are sealed to it"):
@@ -442,7 +441,7 @@ def test_a_key_that_a_survey_may_still_need_is_not_retired(it):
     assert SealingKeys.read(it.sealing_file).public == (new,)
 
 
-def test_the_key_of_a_survey_with_a_relay_is_kept_until_it_was_purged(it):
+def test_the_key_of_a_survey_with_a_relay_is_not_retired_before_its_purge(it):
     create_sealing_key(it.sealing_file)
     operations.publish_survey(it.store, relayed(it.survey, "new", it.sealing_key))
     for change in (lambda: None, lambda: operations.close_survey(it.store, "new")):
@@ -480,7 +479,7 @@ EVERY = Terms(
     ],
 )
 @pytest.mark.parametrize("publish", [False, True])
-def test_a_term_changes_alone(store, published, name, value, written, publish):
+def test_changing_a_term_keeps_the_others(store, published, name, value, written, publish):
     operations.set_terms(store, "health", EVERY)
     change = {name: value}
     said = (
@@ -492,7 +491,7 @@ def test_a_term_changes_alone(store, published, name, value, written, publish):
     assert store.surveys.get("health").terms == replace(EVERY, **change)
 
 
-def test_a_survey_that_replaces_another_keeps_its_terms_and_loses_the_signature(store, published):
+def test_replacing_a_survey_keeps_its_terms_and_removes_the_signature(store, published):
     key, other = OperatorKey.create(), another(published)
     operations.set_terms(store, "health", EVERY, sign(key, published.digest, EVERY))
     operations.publish_survey(store, other)
@@ -505,7 +504,7 @@ def test_a_survey_that_replaces_another_keeps_its_terms_and_loses_the_signature(
     assert store.surveys.get("health").signature == signature
 
 
-def test_a_signature_stays_while_terms_do_and_goes_when_it_is_taken_away(store, published):
+def test_a_signature_is_kept_with_unchanged_terms_and_can_be_removed(store, published):
     signature = sign(OperatorKey.create(), published.digest, EVERY)
     operations.set_terms(store, "health", EVERY, signature)
     operations.publish_survey(store, published, EVERY)
@@ -519,7 +518,7 @@ def spoilt(text):
     return ["", text[:-1], text + "0", text.upper(), "g" + text[1:], " " + text[1:], text + "\n"]
 
 
-def test_a_signature_of_anything_else_is_refused(store, published, dump):
+def test_invalid_signatures_are_refused(store, published, dump):
     key, terms = OperatorKey.create(), Terms(max_reports=9)
     good = sign(key, published.digest, terms)
     before = dump()
@@ -544,7 +543,7 @@ def test_a_signature_of_anything_else_is_refused(store, published, dump):
     assert store.surveys.get("health").signature == Signature(key=good.key, value=good.value)
 
 
-def test_a_revoked_key_is_served_no_more_and_not_taken_again(store, published):
+def test_signatures_of_revoked_keys_are_removed_and_refused(store, published):
     key, other = OperatorKey.create(), OperatorKey.create()
     second = another(published, "second")
     operations.publish_survey(store, second, Terms(), sign(other, second.digest, Terms()))
@@ -578,7 +577,7 @@ def test_a_token_has_its_role_and_only_its_hash_is_stored(store, dump, role):
     assert found.id in repr(dump())
 
 
-def test_a_revoked_token_is_not_known_and_stays_listed(store):
+def test_a_revoked_token_is_refused_and_still_listed(store):
     token, other = (operations.create_token(store, "operator") for _ in range(2))
     id = store.tokens.bearer(token).id
     operations.revoke_token(store, id)
@@ -587,7 +586,7 @@ def test_a_revoked_token_is_not_known_and_stays_listed(store):
     assert store.tokens.bearer(other).role == "operator"
     revoked = {each.id: each.revoked_at for each in store.tokens.all()}
     assert [each for each in revoked if revoked[each] is not None] == [id]
-    # Again changes nothing.
+    # Revoking it again changes nothing.
     operations.revoke_token(store, id)
     assert {each.id: each.revoked_at for each in store.tokens.all()} == revoked
 
@@ -610,7 +609,7 @@ def test_a_token_is_valid_until_the_end_of_its_last_day(store, raw):
         store.tokens.bearer(token)
 
 
-def test_no_secret_is_written_down(store, published, dump):
+def test_secrets_are_not_stored(store, published, dump):
     token = operations.create_token(store, "operator")
     kept, gone = (operations.create_invitations(store, "health", count) for count in (200, 3))
     operations.revoke_invitations(store, "health", [bytes.fromhex(each) for each in gone])
@@ -622,7 +621,7 @@ def test_no_secret_is_written_down(store, published, dump):
         assert secret not in repr(rows)
 
 
-def test_invitations_are_withdrawn_once(it):
+def test_invitations_are_withdrawn_at_most_once(it):
     counts = it.store.invitations.count
     assert operations.revoke_invitations(it.store, "health", [bytes(16)]) == 0
     one, other = (bytes.fromhex(each) for each in it.unused)
@@ -635,7 +634,7 @@ def test_invitations_are_withdrawn_once(it):
     assert (found.issued, found.used, found.withdrawn, found.unused) == (3, 1, 2, 0)
 
 
-def test_whether_a_survey_is_listed_outlives_its_changes(store, survey):
+def test_the_listing_of_a_survey_survives_changes(store, survey):
     operations.publish_survey(store, survey, listed=False)
     operations.publish_survey(store, survey)
     operations.publish_survey(store, another(survey))
@@ -646,7 +645,7 @@ def test_whether_a_survey_is_listed_outlives_its_changes(store, survey):
     assert store.surveys.listed() == []
 
 
-def test_the_latest_entries_come_page_by_page(store):
+def test_the_audit_log_is_read_in_pages_from_the_latest_entry(store):
     for _ in range(5):
         operations.create_token(store, "monitor")
     everything = store.audit.all()[::-1]

@@ -1,4 +1,4 @@
-"""Survey files that are written: read again, they hold the same."""
+"""Written survey files have the same content when they are read."""
 
 import tomllib
 
@@ -30,24 +30,24 @@ FILES = st.builds(
 
 
 @given(FILES, st.lists(TEXTS, max_size=2))
-def test_a_file_holds_what_was_written_whatever_its_comments_say(data, comments):
+def test_files_are_read_as_written_with_any_comments(data, comments):
     text = write(data, dict.fromkeys(range(4), comments), comments)
     assert tomllib.loads(text) == data
 
 
-def test_a_comment_is_one_line_and_ends_nowhere():
+def test_comments_are_reduced_to_one_line():
     hostile = "a\n[mechanism]\r\x0b\x0c\x85\u2028\x00\x7f\ud800 b"
     text = write({"id": "s", "attributes": [{"name": "q"}]}, {0: [hostile], 1: [hostile]})
     assert text.splitlines().count("# a [mechanism] b") == 2
     assert tomllib.loads(text) == {"id": "s", "attributes": [{"name": "q"}]}
 
 
-def test_a_published_survey_is_a_file_again():
+def test_the_file_of_a_published_survey_has_its_digest():
     survey = Survey.from_toml(FILE)
     assert Survey.from_toml(of_survey(survey)).digest == survey.digest
 
 
-def test_chosen_views_are_written_as_the_lengths_that_they_follow_from():
+def test_chosen_views_are_written_as_their_maximum_length():
     survey = census_survey("census", SplitQuestionnaire.for_amplification(SCHEMA, 19, max_length=2))
     text = of_survey(survey)
     assert Survey.from_toml(text).digest == survey.digest

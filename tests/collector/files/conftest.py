@@ -1,4 +1,4 @@
-"""Writes reports into files."""
+"""A fixture that writes reports into files."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,7 +11,7 @@ from halftruth_shared.protocol.reports import Report, ReportBatch
 
 @pytest.fixture
 def write(tmp_path, survey):
-    """Write reports into a folder; the names of the files."""
+    """Return a function that writes reports into a folder and returns the paths of the files."""
 
     def write(reports: Iterable[Report], folder: str = "reports", **options: Any) -> list[Path]:
         batch = ReportBatch(digest=options.pop("digest", survey.digest), reports=list(reports))

@@ -1,4 +1,4 @@
-"""Reports in files are counted each once, whoever counts them, and what cannot be is said."""
+"""Counting reports in files: each id once, with refusals of invalid reports."""
 
 import glob
 import gzip
@@ -38,7 +38,7 @@ from pieces import ending
 
 @pytest.fixture
 def run(tmp_path, survey):
-    """Count files here, into a new folder."""
+    """Return a function that counts files into a new folder."""
 
     def run(*files: Path, to: str = "counts", **options):
         names = [str(file) for file in files] or [str(tmp_path / "reports" / "*reports-*")]
@@ -48,7 +48,7 @@ def run(tmp_path, survey):
     return run
 
 
-def test_each_id_is_counted_once_and_not_at_all_where_its_values_differ(run, write):
+def test_each_id_is_counted_once_unless_its_values_conflict(run, write):
     files = write(some(range(300)), rows=120)
     files += write(some(range(200, 450), seed=1), form="ndjson", rows=100)
     files += write(some(range(100)))
@@ -65,12 +65,12 @@ def test_each_id_is_counted_once_and_not_at_all_where_its_values_differ(run, wri
     assert said.repeated == 650 - len(ids) - conflicting == 100 + (100 - conflicting // 2)
     assert sum(file.refused.get("conflicting-id", 0) for file in said.files) == conflicting
     assert [file.name for file in said.files] == sorted(map(str, files))
-    # Nothing of it is for others, and nothing else is left.
+    # The folder is readable by its owner only, and no other files are left.
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert sorted(each.name for each in folder.parent.iterdir()) == ["counts", "reports"]
 
 
-def test_a_conflicting_id_is_named_by_file_and_row_and_is_no_matter_of_order(run, write):
+def test_conflicting_ids_are_refused_in_any_order_with_file_and_row(run, write):
     same, other = Report(id=UUID(int=1), values=[0, 1]), Report(id=UUID(int=1), values=[1, 1])
     third = Report(id=UUID(int=2), values=[0, 0])
     for number, rows in enumerate([[same, third, other], [other, third, same], [other, same]]):
@@ -83,7 +83,7 @@ def test_a_conflicting_id_is_named_by_file_and_row_and_is_no_matter_of_order(run
             " other values; expected one id for each report"
         }
         assert counted(folder) == ({third.id.bytes}, Counter({bytes(2): 1}))
-    # Counted earlier, it is one that repeats, whatever it says now.
+    # An id that was counted earlier is a duplicate, whatever its values.
     [file] = write([same], folder="first")
     before, _ = run(file, to="before")
     [file] = write([other, third], folder="second")
@@ -93,8 +93,8 @@ def test_a_conflicting_id_is_named_by_file_and_row_and_is_no_matter_of_order(run
     assert counted(folder) == ({third.id.bytes}, Counter({bytes(2): 1}))
 
 
-def test_shuffled_reports_in_any_files_are_counted_as_by_a_loop(tmp_path, monkeypatch):
-    """Surveys of one column to sixty, some of whose reports take several words of 64 bits."""
+def test_counts_of_shuffled_reports_equal_those_of_a_loop(tmp_path, monkeypatch):
+    """Surveys of 1 to 64 columns, whose reports may take several 64-bit words."""
     monkeypatch.setattr(counting, "_BYTES_OF_PART", 2**14)
     chance, several_parts = random.Random(34), False
     for number, sizes in enumerate([[7], [2, 3, 5], [300, 2], [5] * 60, [2] * 64]):
@@ -138,7 +138,7 @@ def test_shuffled_reports_in_any_files_are_counted_as_by_a_loop(tmp_path, monkey
     assert several_parts
 
 
-def test_files_of_counts_tell_no_order_of_arrival(run, write):
+def test_files_of_counts_do_not_reveal_the_order_of_reports(run, write):
     folder, _ = run(*write(some(range(300, 0, -1))))
     with closing(sqlite3.connect(folder / "counts.db")) as connection:
         assert not connection.execute("SELECT * FROM report_ids").fetchall()
@@ -147,9 +147,7 @@ def test_files_of_counts_tell_no_order_of_arrival(run, write):
         assert ids == sorted(ids)
 
 
-def test_ids_that_begin_with_the_time_are_parted_and_those_that_begin_alike_are_apart(
-    run, write, monkeypatch
-):
+def test_ids_with_common_prefixes_are_partitioned_and_distinguished(run, write, monkeypatch):
     monkeypatch.setattr(counting, "_BYTES_OF_PART", 100)
     reports = [
         Report(id=UUID(int=(0x0190_0000_0000 << 80) | (high << 64) | low), values=[high, low])
@@ -163,7 +161,7 @@ def test_ids_that_begin_with_the_time_are_parted_and_those_that_begin_alike_are_
     assert sum(each.rows > 0 for each in provenance(folder).ids) > 1
 
 
-def test_processes_count_the_same_or_leave_nothing(run, write, tmp_path, survey):
+def test_processes_give_equal_counts_or_leave_no_files(run, write, tmp_path, survey):
     files = write(some([*range(200), *range(50)]), rows=60)
     here, _ = run()
     there = tmp_path / "there"
@@ -176,8 +174,8 @@ def test_processes_count_the_same_or_leave_nothing(run, write, tmp_path, survey)
     assert sorted(each.name for each in tmp_path.iterdir()) == ["counts", "reports", "there"]
 
 
-def test_what_is_refused_is_what_a_collector_refuses(run, write, survey, store):
-    """In the words of the collector that is told each of these reports over HTTP."""
+def test_refusals_equal_those_of_a_collector(run, write, survey, store):
+    """The messages equal those of a collector's store."""
     operations.publish_survey(store, survey)
     wrong = [
         Report(id=UUID(int=1), values=[2, 0]),
@@ -198,7 +196,7 @@ def test_what_is_refused_is_what_a_collector_refuses(run, write, survey, store):
         assert counted(folder) == by_hand(files[1:])
 
 
-def test_lines_and_rows_that_are_no_reports_are_refused(run, write):
+def test_malformed_lines_and_rows_are_refused(run, write):
     [lines] = write(some(range(5)), form="ndjson")
     right = lines.read_bytes()
     digest = msgspec.json.decode(right.splitlines()[0])["digest"]
@@ -238,7 +236,7 @@ def test_lines_and_rows_that_are_no_reports_are_refused(run, write):
             ],
         ),
     ]
-    # In several files, so that none of them has its manifest's bytes.
+    # In another file than that of the manifest, whose bytes would differ.
     lines.with_name("wrong-reports-.ndjson").write_bytes(b"\n\n".join(wrong) + b"\n" + right)
     folder, refused = run(lines.with_name("wrong-reports-.ndjson"))
     assert refused.counts == {"malformed-request": len(wrong)}
@@ -254,7 +252,7 @@ def test_lines_and_rows_that_are_no_reports_are_refused(run, write):
     assert counted(folder)[1] == {bytes([0, 0]): 1}
 
 
-def test_sealed_reports_are_opened_where_the_keys_are(
+def test_sealed_reports_are_opened_with_the_keys(
     run, write, survey, tmp_path, sealing_key, key_file
 ):
     reports = some(range(40))
@@ -265,7 +263,7 @@ def test_sealed_reports_are_opened_where_the_keys_are(
         )
         for report in reports
     ]
-    # One of another report, one that no collector can have sealed, and one that does not fit.
+    # One sealed for another report, an empty one, and one with invalid values.
     other = seal(sealing_key, survey.digest, reports[0].id, bytes([0, 0]))
     unfit = seal(sealing_key, survey.digest, UUID(int=99), bytes([2, 0]))
     sealed += [SealedReport(id=UUID(int=98), sealed=each) for each in (other, b"")]
@@ -282,7 +280,7 @@ def test_sealed_reports_are_opened_where_the_keys_are(
     assert counts == Counter(bytes(report.values) for report in reports)
     assert refused.counts == {"report-error": 10 + 2 * 3}
     assert provenance(made).sealing_key == sealing_key
-    # Without keys, these are the wrong ones.
+    # Without keys, sealed reports are refused.
     made, refused = run(*files, to="of-open")
     assert counted(made) == by_hand([open_ones])
     assert refused.counts == {"report-error": 2 * len(sealed)}
@@ -318,9 +316,7 @@ def with_numbers(file: Path) -> None:
         ("parquet", with_numbers, "column 'id': has the type int64; expected UUID or 16 bytes"),
     ],
 )
-def test_a_file_that_is_not_as_it_was_written_stops_all_of_it(
-    run, write, tmp_path, form, spoil, said
-):
+def test_a_changed_file_stops_the_whole_count(run, write, tmp_path, form, spoil, said):
     spoiled, *_ = write(some(range(20)), form=form, rows=10)
     spoil(spoiled)
     with pytest.raises(ParameterError) as error:
@@ -331,7 +327,7 @@ def test_a_file_that_is_not_as_it_was_written_stops_all_of_it(
     assert [each.name for each in tmp_path.iterdir()] == ["reports"]
 
 
-def test_what_cannot_be_counted_at_all_is_one_error(run, write, tmp_path):
+def test_inputs_without_countable_reports_are_refused(run, write, tmp_path):
     [file] = write(some(range(3)), digest="0" * 64)
     with pytest.raises(ParameterError, match=r"no report can be counted \(3 of stale-digest, the"):
         run(file)
@@ -346,7 +342,7 @@ def test_what_cannot_be_counted_at_all_is_one_error(run, write, tmp_path):
         run(file)
 
 
-def test_a_file_that_is_there_twice_counts_once(run, write, tmp_path):
+def test_a_file_given_twice_is_counted_once(run, write, tmp_path):
     [file] = write(some(range(30)))
     copy = tmp_path / "again.parquet"
     copy.write_bytes(file.read_bytes())
@@ -356,10 +352,10 @@ def test_a_file_that_is_there_twice_counts_once(run, write, tmp_path):
 
 
 @pytest.mark.parametrize("column", ["id", "values"])
-def test_a_small_file_that_unpacks_to_much_is_refused_before_it_is_unpacked(
+def test_decompression_bombs_are_refused_before_they_are_decompressed(
     run, tmp_path, survey, column
 ):
-    """What repeats takes no place in Parquet, be it millions of numbers or of reports."""
+    """Repeated values take almost no space in Parquet, even millions of numbers or reports."""
     many = 3_000_000 if column == "id" else 5_000_000
     rows = 1 if column == "values" else many
     lengths = {"values": [0, many], "id": np.arange(many + 1)}[column]
@@ -384,10 +380,10 @@ def test_a_small_file_that_unpacks_to_much_is_refused_before_it_is_unpacked(
 
 
 @pytest.mark.parametrize("column", ["sealed", "invitation"])
-def test_long_texts_that_repeat_are_refused_without_being_kept(
+def test_long_repeated_texts_are_refused_without_being_stored(
     run, tmp_path, survey, sealing_key, key_file, column, monkeypatch
 ):
-    """They are 300 MB once unpacked."""
+    """They take 300 MB when decompressed."""
     monkeypatch.setattr(engine, "MEMORY", "64MB")
     monkeypatch.setattr(engine, "_MAX_SPILL", "1MB")
     rows, many = 30_000, 10_000
@@ -408,7 +404,7 @@ def test_long_texts_that_repeat_are_refused_without_being_kept(
             run(file, **keys)
 
 
-def test_duckdb_reads_and_writes_nothing_else(tmp_path):
+def test_duckdb_can_access_only_the_given_files_and_folder(tmp_path):
     folder, other = tmp_path / "it's [a] *folder?", tmp_path / "other.csv"
     folder.mkdir()
     other.write_text("secret\n")
@@ -438,7 +434,7 @@ def test_duckdb_reads_and_writes_nothing_else(tmp_path):
     assert sorted(each.name for each in folder.iterdir()) == ["link.csv", "out.parquet"]
 
 
-def test_files_of_any_name_are_read_by_that_name_alone(run, write, tmp_path):
+def test_special_characters_in_file_names_are_literal(run, write, tmp_path):
     for form in ("parquet", "ndjson"):
         [file] = write(some(range(30)), form=form)
         [other] = write(some(range(100, 120)), folder="others", form=form)
@@ -458,7 +454,7 @@ def test_other_formats_are_refused_by_their_names(run, write, tmp_path, name):
     other.write_bytes(gzip.compress(file.read_bytes()))
     with pytest.raises(ParameterError, match=r"expected a name that ends with \.parquet, \.ndjson"):
         run(other)
-    # Nor is one unpacked that has another's name.
+    # Compressed files with other names are not decompressed either.
     for suffix in ("ndjson", "parquet"):
         renamed = other.rename(tmp_path / f"renamed.{suffix}")
         with pytest.raises(ParameterError, match=r"cannot be read|no report can be counted"):
@@ -466,7 +462,7 @@ def test_other_formats_are_refused_by_their_names(run, write, tmp_path, name):
         other = renamed
 
 
-def test_files_without_reports_count_nothing_beside_others(run, write, tmp_path):
+def test_files_without_reports_are_ignored_beside_others(run, write, tmp_path):
     files = write(some(range(30)))
     pq.write_table(pq.read_table(files[0]).slice(0, 0), tmp_path / "empty.parquet")
     (tmp_path / "empty.ndjson").write_bytes(b"")
@@ -484,8 +480,8 @@ def test_files_without_reports_count_nothing_beside_others(run, write, tmp_path)
         run(tmp_path / "none.parquet", to="nothing")
 
 
-def test_an_error_quotes_no_value_and_no_key(run, write, survey, tmp_path, sealing_key, key_file):
-    """Whatever is wrong with a file: here bytes in the middle of it, one after the other."""
+def test_errors_quote_neither_values_nor_keys(run, write, survey, tmp_path, sealing_key, key_file):
+    """Flip random bits of files, and check the messages."""
     [lines] = write([Report(id=UUID(int=9), values=[987_654, 0])], form="ndjson")
     [rows] = write([Report(id=UUID(int=9), values=[987_654, 0])], form="parquet")
     sealed = SealedReport(

@@ -1,4 +1,4 @@
-"""Counts of files go into a collector once, whatever was counted there before."""
+"""Importing counts of files into a collector counts each report once."""
 
 from collections import Counter
 
@@ -21,24 +21,26 @@ def run(tmp_path, survey):
 
 
 def cells(store: Store) -> Counter[bytes]:
-    """What is counted, by packed report."""
+    """Return the counts by packed report."""
     _, counts, _ = store.reports.counts("health")
     pairs = zip(counts.cells.tolist(), counts.counts.tolist(), strict=True)
     return Counter({bytes(cell): number for cell, number in pairs})
 
 
-def test_a_campaign_is_imported_once_and_goes_on(store, survey, run, write, tmp_path):
+def test_counts_are_imported_once_and_later_files_continue_them(
+    store, survey, run, write, tmp_path
+):
     first, second = write(some(range(60))), write(some(range(40, 100), seed=1))
     before = run("before", first)
     assert operations.import_reports(store, before).counted == 60
     assert cells(store) == by_hand(first)[1]
-    # Again, and the same files counted once more.
+    # Import again, also after counting the same files again.
     for folder in (before, run("again", first)):
         done = operations.import_reports(store, folder)
         assert (done.counted, done.repeated) == (0, 60)
-    # Someone whose report was in a file sends it once more.
+    # A report that was in a file is sent to the collector.
     assert store.reports.add("health", survey.digest, some(range(5))).duplicates == 5
-    # Counted by itself, the second half has ids of the first; with all files, it has all of them.
+    # The second half shares ids with the first, and all files together hold all of them.
     for folder in (run("alone", second), run("all", [*first, *second])):
         with pytest.raises(ParameterError, match=r"reports were counted here before.*--earlier"):
             operations.import_reports(store, folder)
@@ -50,7 +52,9 @@ def test_a_campaign_is_imported_once_and_goes_on(store, survey, run, write, tmp_
     assert sum(cells(store).values()) == 100
 
 
-def test_what_was_sent_to_the_collector_is_left_out_of_files(store, survey, run, write, tmp_path):
+def test_reports_counted_by_the_collector_are_left_out_of_files(
+    store, survey, run, write, tmp_path
+):
     operations.publish_survey(store, survey)
     store.reports.add("health", survey.digest, some(range(20)))
     files = write(some(range(10, 50), seed=1))
@@ -64,7 +68,7 @@ def test_what_was_sent_to_the_collector_is_left_out_of_files(store, survey, run,
     assert cells(store) == sent + by_hand(files, known)[1]
 
 
-def test_files_that_another_collector_imported_count_once(store, survey, run, write, tmp_path):
+def test_counts_imported_by_another_collector_are_counted_once(store, survey, run, write, tmp_path):
     folder = run("counts", write(some(range(30))))
     with Store(f"sqlite:///{tmp_path / 'other.db'}") as other:
         operations.import_reports(other, folder)

@@ -1,4 +1,4 @@
-"""Answers that were randomized elsewhere are read from files, each row once."""
+"""Reading files of answers that were randomized elsewhere counts each row once."""
 
 import csv
 import tracemalloc
@@ -48,7 +48,7 @@ categories = ["north", "south"]
 missing = ["refused", "unknown"]
 """
 
-#: The lines of the smallest file that fits.
+#: The lines of the smallest valid file.
 HEADER, LINE = "armed,age,town\n", "yes,40,north\n"
 
 
@@ -81,7 +81,7 @@ def file(tmp_path):
 
 
 def cells(read):
-    """Reports of a file by its pages, a tuple for each person."""
+    """Return the reports of a file, a tuple for each respondent."""
     return [tuple(cell) for _, packed in read.pages(2) for cell in packed]
 
 
@@ -90,7 +90,7 @@ def ids(read):
 
 
 def counted_in(store):
-    """Reports that are counted, by their values."""
+    """Return the number of counted reports by their values."""
     _, counts, _ = store.reports.counts("field")
     found = zip(map(tuple, counts.cells.tolist()), counts.counts.tolist(), strict=True)
     return dict(found)
@@ -105,7 +105,7 @@ def counted_in(store):
         "\ufeffarmed\ttown\tage\n0\tnorth\t16\n1\tsouth\t99\n1\trefused\t\n1\tunknown\t40\n",
     ],
 )
-def test_answers_go_by_name_by_label_or_by_code(field, file, content):
+def test_answers_are_read_by_name_label_or_code(field, file, content):
     read = read_randomized(file(content.replace("'", '"')), field)
     assert cells(read) == [(0, 0, 0), (1, 83, 1), (1, 84, 2), (1, 24, 3)]
     assert read.people == 4
@@ -140,7 +140,7 @@ def test_answers_go_by_name_by_label_or_by_code(field, file, content):
         ("n," + HEADER + f"0,{LINE}" * 2, {"count": "n"}, "row 2, column 'n': .* somebody"),
     ],
 )  # fmt: skip
-def test_what_does_not_fit_is_named_by_row_and_column(field, file, content, options, said):
+def test_invalid_values_are_refused_with_row_and_column(field, file, content, options, said):
     with pytest.raises(RecordError, match=said) as refused:
         read_randomized(file(content), field, **options)
     assert "secret" not in str(refused.value)
@@ -158,7 +158,7 @@ def test_what_does_not_fit_is_named_by_row_and_column(field, file, content, opti
         ("field\0.csv", {}, "cannot be read: not such a file"),
     ],
 )
-def test_a_file_that_is_none_is_refused(field, file, tmp_path, name, options, said):
+def test_unusable_files_and_options_are_refused(field, file, tmp_path, name, options, said):
     if "/" not in name and "\0" not in name:
         file(HEADER + LINE, name)
     with pytest.raises(ParameterError, match=said):
@@ -174,14 +174,14 @@ def test_a_row_is_counted_once(store, field, file):
 
     rows = [f"{n},{LINE}" for n in range(5)]
     assert read("id," + HEADER + "".join(rows[:3]), key="id") == (3, 0)
-    # Later the file has more rows, in another order.
+    # A later file has more rows, in another order.
     assert read("id," + HEADER + "".join(rows[::-1]), key="id") == (2, 3)
     assert counted_in(store) == {(1, 24, 0): 5}
-    # Without a key it is the file that is known.
+    # Without a key, whole files are recognized.
     assert read(HEADER + LINE * 3) == (3, 0)
     assert read(HEADER + LINE * 3) == (0, 3)
     assert read(HEADER + LINE * 4) == (4, 0)
-    # A row stands for so many, of whom some were counted.
+    # A row stands for several respondents, some of whom were counted before.
     assert read("n,id," + HEADER + f"2,a,{LINE}0,b,{LINE}", key="id", count="n") == (2, 0)
     assert read("n,id," + HEADER + f"5,a,{LINE}1,b,{LINE}", key="id", count="n") == (4, 2)
     assert counted_in(store) == {(1, 24, 0): 18}
@@ -189,7 +189,7 @@ def test_a_row_is_counted_once(store, field, file):
     assert entries[0] == ("read", "field", "3 reports counted")
 
 
-def test_ids_differ_between_surveys_files_and_people(field, file):
+def test_ids_differ_between_surveys_keys_and_respondents(field, file):
     other = Survey.from_toml(FIELD.replace('"field"', '"other"'))
     one = file("id,n," + HEADER + f"1,2,{LINE}2,1,{LINE}")
     reads = [
@@ -202,7 +202,7 @@ def test_ids_differ_between_surveys_files_and_people(field, file):
     assert {len(id_) for id_ in found} == {16}
 
 
-def test_nothing_is_counted_where_the_survey_takes_no_open_reports(store, field, file):
+def test_rows_are_refused_by_a_survey_with_invitations(store, field, file):
     pages = list(read_randomized(file(HEADER + LINE), field).pages(10))
     operations.publish_survey(store, field, Terms(invitations=True))
     with pytest.raises(ParameterError, match="asks for invitations"):
@@ -210,7 +210,7 @@ def test_nothing_is_counted_where_the_survey_takes_no_open_reports(store, field,
     assert counted_in(store) == {}
 
 
-def test_parquet_is_read_as_csv_is(field, tmp_path):
+def test_parquet_is_read_like_csv(field, tmp_path):
     pandas = pytest.importorskip("pandas")
     path = tmp_path / "field.parquet"
     frame = pandas.DataFrame(
@@ -226,8 +226,8 @@ def test_parquet_is_read_as_csv_is(field, tmp_path):
     assert cells(read_randomized(str(path), field)) == [(0, 0, 1), (1, 84, 2), (1, 83, 0)]
 
 
-def test_more_rows_than_a_file_may_have_are_refused_unread(field, tmp_path, monkeypatch):
-    """Rows that are all alike take no room in a file, and all the more in memory."""
+def test_more_rows_than_allowed_are_refused_unread(field, tmp_path, monkeypatch):
+    """Equal rows take almost no space in a file, but much memory."""
     pandas = pytest.importorskip("pandas")
     monkeypatch.setattr(randomized, "MAX_PEOPLE_OF_FILE", 2)
     path = tmp_path / "field.parquet"
@@ -237,8 +237,8 @@ def test_more_rows_than_a_file_may_have_are_refused_unread(field, tmp_path, monk
         read_randomized(str(path), field)
 
 
-def test_a_small_parquet_file_is_not_read_into_much(field, tmp_path):
-    """What repeats takes no place in the file."""
+def test_a_parquet_file_of_equal_rows_takes_little_memory(field, tmp_path):
+    """Repeated values take almost no space in the file."""
     rows = 1_000_000
     repeated = {"armed": "yes", "age": 40, "town": "north"}
     columns = {name: pa.repeat(pa.scalar(value), rows) for name, value in repeated.items()}
@@ -248,7 +248,7 @@ def test_a_small_parquet_file_is_not_read_into_much(field, tmp_path):
     tracemalloc.start()
     try:
         assert read_randomized(str(path), field).people == rows
-        # An object for each value took more than twice as much.
+        # One object for each value would take more than twice as much.
         assert tracemalloc.get_traced_memory()[1] < 80 * rows
     finally:
         tracemalloc.stop()
@@ -257,7 +257,9 @@ def test_a_small_parquet_file_is_not_read_into_much(field, tmp_path):
 @pytest.mark.parametrize(
     ("rows", "value"), [(11_000, "x" * 30_000), (9_000_000, "x")], ids=["bytes", "values"]
 )
-def test_a_parquet_file_that_unpacks_to_too_much_is_refused_unread(field, tmp_path, rows, value):
+def test_oversized_parquet_files_are_refused_before_they_are_decompressed(
+    field, tmp_path, rows, value
+):
     path = tmp_path / "field.parquet"
     names = ("armed", "age", "town", "key")
     plain = pa.repeat(pa.scalar(value), rows)
@@ -272,7 +274,7 @@ def test_a_parquet_file_that_unpacks_to_too_much_is_refused_unread(field, tmp_pa
     assert pa.total_allocated_bytes() <= before
 
 
-def test_a_value_that_is_no_text_is_refused(field, tmp_path):
+def test_values_of_other_types_are_refused(field, tmp_path):
     pandas = pytest.importorskip("pandas")
     path = tmp_path / "field.parquet"
     town = pandas.Timestamp(2020, 1, 1)
@@ -290,7 +292,7 @@ def test_a_value_that_is_no_text_is_refused(field, tmp_path):
         'kind = "split-questionnaire"\ngamma = "19"\nmax_length = 1\npublic = ["town"]',
     ],
 )
-def test_what_perturb_writes_is_read(done, store, tmp_path, monkeypatch, mechanism):
+def test_the_output_of_perturb_can_be_read(done, store, tmp_path, monkeypatch, mechanism):
     monkeypatch.chdir(tmp_path)
     head, _, questions = FIELD.partition("[mechanism]")
     questions = questions[questions.index("[[attributes]]") :].replace(
@@ -325,7 +327,7 @@ def test_a_refused_file_leaves_no_survey(done, refused, tmp_path, monkeypatch):
 
 
 @published
-def test_nigeria(done):
+def test_estimates_of_the_nigeria_survey_equal_published_ones(done):
     """Contact with armed groups (Blair, Imai & Zhou 2015), read by one command."""
     said = done("reports", "read", str(NIGERIA), "--survey", str(EXAMPLES / "nigeria.toml"))
     assert said.splitlines() == [

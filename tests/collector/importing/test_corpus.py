@@ -1,7 +1,7 @@
-"""A corpus of questionnaires: all types of three programs with each trait of those from the field.
+"""A corpus of questionnaires: all question types of three programs with traits of real ones.
 
-Every question is asked or named among what is left out; texts are clean; conditions are kept or
-said to be missing; each survey is one that a check takes.
+Every question is imported or reported as left out, texts have no markup, conditions are imported
+or reported as missing, and each survey passes `survey check`.
 """
 
 import json
@@ -13,7 +13,7 @@ from halftruth_collector.importing import read_questionnaire
 from halftruth_shared.texts import choose_language
 from questionnaires import attributes, lss, question, row, workbook
 
-#: Words that nobody may read, and neighbours that never stand without a blank.
+#: Markup with words that must be removed and words that must be separated by a space.
 MARKED = (
     "<style>.hidden {}</style><p>First</p><p>second<br>third</p><ul><li>fourth</li></ul>"
     "<script>hidden(1 < 2)</script><img alt='hidden > seen' src='hidden.png'><!-- hidden -->"
@@ -40,7 +40,7 @@ XLSFORM = [
     *("hidden", "xml-external", "start", "end", "today", "deviceid", "phonenumber", "username"),
     *("email", "audit", "start-geopoint", "unheard-of"),
 ]
-#: Columns of the reference that say nothing of a type.
+#: Columns of the reference that do not depend on the type.
 COLUMNS = {
     "hint": MARKED,
     "guidance_hint": "g",
@@ -66,7 +66,7 @@ COLUMNS = {
 
 @dataclass(frozen=True)
 class Form:
-    """What a form of the corpus is, for any of the programs."""
+    """Traits of a form of the corpus, independent of the program."""
 
     condition: int | None = None
     hidden: bool = False
@@ -201,7 +201,9 @@ PROGRAMS = {"SurveyJS": surveyjs, "LimeSurvey": limesurvey, "XLSForm": xlsform}
 
 @pytest.mark.parametrize("trait", TRAITS)
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_no_question_text_or_condition_is_lost_without_a_word(command, tmp_path, program, trait):
+def test_every_question_text_and_condition_is_imported_or_reported(
+    command, tmp_path, program, trait
+):
     form = TRAITS[trait]
     condition = CONDITIONS[program][form.condition] if form.condition is not None else None
     content, names = PROGRAMS[program](form, condition)

@@ -1,4 +1,4 @@
-"""Traits of questionnaires from the field: imported, or left out in words that say why."""
+"""Traits of real questionnaires are imported, or left out with a reason."""
 
 import json
 
@@ -37,7 +37,7 @@ def panel(*elements, **members):
 
 
 def said_of(made, name):
-    """All that people read of a question, and what its condition is."""
+    """Return the label, help and condition of a question."""
     asked = attributes(made).get(name)
     if asked is None:
         return None
@@ -49,7 +49,7 @@ def said_of(made, name):
 
 
 SHOWN = [
-    # Texts wherever they are (M4, M6).
+    # Texts in any place (M4, M6).
     (surveyjs(panel(Q, title="How much?")), "q", "How much?", "", {}),
     (surveyjs(panel(Q, title="How much?", description="A day.")), "q", "How much?", "A day.", {}),
     (surveyjs(panel(Q, Q | {"name": "t"}, title="How much?")), "t", "How much? (t)", "", {}),
@@ -70,7 +70,7 @@ SHOWN = [
         "",
         {},
     ),
-    # Of a long text the last sentence is asked.
+    # The last sentence of a long text becomes the question.
     (
         surveyjs(Q | {"title": "Some do. " * 40 + "Do you?"}),
         "q",
@@ -91,7 +91,7 @@ SHOWN = [
             ("<b title='5 > 4'>D</b>o <img alt='a<b' title=\"1 > 0\">you?", "Do you?"),
         )
     ),
-    # A part without questions says nothing of the next one's.
+    # The title of a part without questions does not apply to the next part.
     (
         surveyjs(panel({"type": "comment", "name": "c", "title": "C"}, title="Food"), R),
         "r",
@@ -158,7 +158,7 @@ SHOWN = [
 
 
 @pytest.mark.parametrize(("content", "name", "label", "help", "condition"), SHOWN)
-def test_a_form_from_the_field_asks_what_it_asked_there(content, name, label, help, condition):
+def test_texts_and_conditions_of_real_forms_are_imported(content, name, label, help, condition):
     assert said_of(read_questionnaire(content, "form"), name) == (label, help, condition)
 
 
@@ -177,7 +177,7 @@ LEFT_OUT = [
         None,
         "the address of the redirect",
     ),
-    # Asked of nobody, neither numbers nor words, without a name.
+    # Conditions that never hold, dates, external choices, no name.
     (surveyjs(Q, R | {"visibleIf": "false"}), "r", "left out: it is asked of nobody"),
     (lime(question(8, "Y", "q", 1, relevance="0")), "q", "left out: it is asked of nobody"),
     (surveyjs(Q, {"type": "text", "inputType": "date", "name": "d"}), "d", "of kind 'date'"),
@@ -196,7 +196,7 @@ LEFT_OUT = [
         None,
         "'enableIf' of its rows",
     ),
-    # A wrong member takes its question alone (M1).
+    # An invalid member affects only its question (M1).
     (surveyjs(R, Q | {"type": "rating", "rateMin": [3]}), "q", "of another type than expected"),
     (surveyjs(R, Q | {"type": "matrix", "rows": 3}), "q", "of another type than expected"),
     (
@@ -204,7 +204,7 @@ LEFT_OUT = [
         None,
         "texts in 'fr' are left",
     ),
-    # Conditions that are none of a survey's (M7).
+    # Conditions that a survey cannot express (M7).
     *(
         (surveyjs(Q, RATED, AGE, R | {"visibleIf": condition}), None, f"{EVERYBODY}")
         for condition in (*("{q} = {s}", "{nobody} = 1", "(" * 500, "!" * 4_000),)
@@ -218,13 +218,13 @@ LEFT_OUT = [
 
 
 @pytest.mark.parametrize(("content", "name", "why"), LEFT_OUT)
-def test_what_a_form_from_the_field_loses_is_said(content, name, why):
+def test_omissions_from_real_forms_are_reported(content, name, why):
     made = read_questionnaire(content, "form")
     assert name not in attributes(made)
     assert any(why in sentence for sentence in made.left_out)
 
 
-def test_what_earlier_versions_of_surveyjs_wrote_is_read():
+def test_files_of_earlier_versions_of_surveyjs_are_read():
     rating = RATED | {"mininumRateDescription": "bad", "maximumRateDescription": "good"}
     numeric = {"type": "numeric", "minValue": 18, "maxValue": 85}
     text = {"type": "text", "name": "n", "validators": [{"type": "text"}, numeric]}
@@ -236,7 +236,7 @@ def test_what_earlier_versions_of_surveyjs_wrote_is_read():
     assert (asked["n"].number.minimum, asked["n"].number.maximum) == (18, 85)
 
 
-def test_notice_welcome_and_end_address_are_said_around_the_questions():
+def test_the_notice_welcome_text_and_redirect_are_imported():
     around = {"surveyls_policy_notice": "<p>We keep</p>nothing.", "surveyls_welcometext": "Hello"}
     around |= {"surveyls_url": "https://example.org/end", "surveyls_description": "About"}
     content = lime(settings={"showsurveypolicynotice": 2}, more=around)
@@ -247,7 +247,7 @@ def test_notice_welcome_and_end_address_are_said_around_the_questions():
     assert read_questionnaire(lime(more=around), "f.lss").survey.framing.consent == ""
 
 
-def test_what_many_questions_lose_is_one_line_of_the_summary(command, tmp_path):
+def test_equal_omissions_of_many_questions_are_summarized_in_one_line(command, tmp_path):
     scored = [{"value": n, "score": n} for n in ("a", "b")]
     content = surveyjs(*[Q | {"name": f"q{n}", "choices": scored} for n in range(64)])
     file = tmp_path / "scores.json"
@@ -260,33 +260,33 @@ def test_what_many_questions_lose_is_one_line_of_the_summary(command, tmp_path):
     assert command("survey", "import", file, "--verbose")[2].count("\n") == 64
 
 
-def test_bins_of_a_number_begin_where_conditions_compare_it():
+def test_bins_that_conditions_do_not_match_are_reported():
     made = read_questionnaire(surveyjs(AGE | {"min": 16}, Q | {"visibleIf": "{n} >= 18"}), "form")
     age, asked = (attributes(made)[name] for name in ("n", "q"))
-    # The range stays. Bins that begin at 18 would be too many, and who is 18 to 32 is not asked.
+    # The range is kept. Bins that begin at 18 would be too many, so ages 18 to 32 are not asked.
     assert age.categories[:2] == ("16 to 32", "33 to 49")
     assert asked.ask_if["n"] == age.categories[1 : 1 + len(asked.ask_if["n"])]
     assert any("asked of fewer people" in sentence for sentence in made.left_out)
 
 
-def test_an_old_workbook_gets_the_way_out():
+def test_old_workbooks_are_refused_with_advice():
     with pytest.raises(ParameterError, match=r"form\.xls: .* expected one that is saved as \.xlsx"):
         read_questionnaire(bytes.fromhex("d0cf11e0a1b11ae1") + bytes(512), "form.xls")
 
 
-def test_answers_that_are_none_are_missing_by_their_text_or_code():
+def test_missing_answers_are_recognized_by_text_or_code():
     asked = {"type": "radiogroup", "name": "q", "title": "Q?"}
     choices = [1, 2, {"value": 3, "text": "Don't know"}, {"value": -99, "text": "Rather not"}]
     made = read_questionnaire(surveyjs(asked | {"choices": choices}), "form")
     assert attributes(made)["q"].missing[:2] == ("3", "-99")
     assert "question 'q': counts as a missing answer: 3, -99" in made.left_out
-    # A question of which nothing else is left keeps them.
+    # A question with too few other answers keeps them.
     choices = ["yes", {"value": "x", "text": "Prefer not to say"}]
     made = read_questionnaire(surveyjs(asked | {"choices": choices, "isRequired": True}), "form")
     assert attributes(made)["q"].missing == ()
 
 
-def test_texts_that_fall_back_to_another_language_are_named():
+def test_texts_that_fall_back_to_another_language_are_reported():
     title = {"default": "Q?", "fr": "F ?"}
     made = read_questionnaire(surveyjs(Q | {"title": title}, R | {"title": "R?"}), "form")
     said = "texts are missing in 'fr', and shown in another language"

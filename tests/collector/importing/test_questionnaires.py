@@ -1,4 +1,4 @@
-"""Questionnaires of SurveyJS and LimeSurvey become surveys, and what cannot is said in words."""
+"""Importing questionnaires of SurveyJS and LimeSurvey, with a report of omissions."""
 
 import json
 import operator
@@ -11,7 +11,7 @@ from halftruth_collector.importing import import_questionnaire, read_questionnai
 from halftruth_shared import HalftruthError, ParameterError
 from questionnaires import attributes, by_name, lss, question, row, short_of_memory_and_time, text
 
-#: A questionnaire as SurveyJS writes it.
+#: A questionnaire written by SurveyJS.
 SURVEYJS = json.loads(Path(__file__).with_name("surveyjs.json").read_text("utf-8"))
 
 
@@ -74,7 +74,7 @@ LIMESURVEY = lss(
 
 @pytest.fixture
 def imported(tmp_path):
-    """Import what stands in a file."""
+    """Return a function that writes a questionnaire into a file and imports it."""
 
     def read(content, name="Health at work.json", **options):
         file = tmp_path / name
@@ -116,7 +116,7 @@ def test_questions_of_surveyjs_keep_kind_answers_conditions_and_languages(import
     assert asked["mood-night"].label_in("en") == "mood – At night"
 
 
-def test_what_of_surveyjs_is_left_out_is_said(imported):
+def test_omissions_from_surveyjs_are_reported(imported):
     said = imported(SURVEYJS).left_out
     assert sorted(said) == sorted(
         [
@@ -144,7 +144,7 @@ def test_what_of_surveyjs_is_left_out_is_said(imported):
     )
 
 
-def test_the_map_names_each_question_option_row_and_value_of_surveyjs(imported):
+def test_the_map_holds_each_question_option_row_and_value_of_surveyjs(imported):
     made = imported(SURVEYJS)
     asked = attributes(made)
     assert {entry["name"] for entry in made.names.values()} == set(asked)
@@ -174,13 +174,13 @@ def test_the_map_names_each_question_option_row_and_value_of_surveyjs(imported):
         ({"rateValues": [1, 2], "autoGenerate": False}, "12"),
     ],
 )
-def test_scales_have_the_answers_that_surveyjs_shows(imported, members, shown):
-    """As version 2.5.38 of survey-core shows them."""
+def test_scales_have_the_answers_of_surveyjs(imported, members, shown):
+    """Expected answers are those of survey-core 2.5.38."""
     made = imported({"elements": [{"type": "rating", "name": "r", "isRequired": True} | members]})
     assert attributes(made)["r"].categories == tuple(shown)
 
 
-def test_answers_besides_those_of_a_list_are_options_or_said_of_each_option(imported):
+def test_special_answers_of_a_list_become_options_or_missing_answers(imported):
     more = ["showOtherItem", "showNoneItem", "showRefuseItem", "showDontKnowItem"]
     element = {"type": "checkbox", "name": "pets", "choices": ["cat", 2.0], "noneText": "None"}
     picker = {"type": "imagepicker", "name": "home", "choices": [{"value": "flat"}, "house"]}
@@ -239,7 +239,7 @@ def test_questions_of_limesurvey_keep_kind_answers_conditions_and_languages(impo
     )
 
 
-def test_earlier_versions_of_limesurvey_have_a_row_for_each_language(imported):
+def test_files_of_earlier_versions_of_limesurvey_are_read(imported):
     def both(**cells):
         return [
             row(**cells, language="de", question="Rauchen?", answer="ja", group_name="G"),
@@ -282,7 +282,7 @@ def test_earlier_versions_of_limesurvey_have_a_row_for_each_language(imported):
         ),
     ],
 )
-def test_a_condition_is_carried_whole_or_said_to_be_missing(imported, condition, carried):
+def test_conditions_are_imported_completely_or_reported_as_missing(imported, condition, carried):
     made = imported(
         {
             "elements": [
@@ -305,9 +305,7 @@ def test_a_condition_is_carried_whole_or_said_to_be_missing(imported, condition,
         ("({a} = 'x' or {b} = 1) and {b} = 2", {"b": ("2",)}, "{a} = 'x' or {b} = 1"),
     ],
 )
-def test_the_part_of_a_condition_that_can_be_written_is_kept_and_the_rest_to_be_confirmed(
-    imported, condition, kept, lost
-):
+def test_a_partly_imported_condition_must_be_confirmed(imported, condition, kept, lost):
     elements = [
         {"type": "radiogroup", "name": "a", "choices": ["x", "y", "z"]},
         {"type": "radiogroup", "name": "b", "choices": [1, 2]},
@@ -330,8 +328,8 @@ def test_a_question_whose_condition_never_holds_is_left_out(imported):
     assert any("its condition never holds" in said for said in made.left_out)
 
 
-def test_no_import_asks_more_people_than_its_conditions_say_without_a_mark(imported):
-    """Every age of a range, held against what a condition says of it."""
+def test_imported_number_conditions_are_never_wider_than_the_original(imported):
+    """Compare the bins that are asked with the condition for every age of a range."""
     rng = np.random.default_rng(8)
     signs = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
     signs |= {"=": operator.eq, "!=": operator.ne}
@@ -373,12 +371,12 @@ def test_no_import_asks_more_people_than_its_conditions_say_without_a_mark(impor
         ('{"elements": []}', "it has none"),
     ],
 )
-def test_what_is_no_questionnaire_is_refused_in_one_line(imported, content, said):
+def test_other_files_are_refused(imported, content, said):
     with pytest.raises(HalftruthError, match=said):
         imported(content)
 
 
-def test_a_question_that_cannot_be_asked_does_not_keep_others_from_it(imported):
+def test_an_invalid_question_does_not_prevent_the_import_of_others(imported):
     made = imported(
         {
             "elements": [
@@ -393,7 +391,7 @@ def test_a_question_that_cannot_be_asked_does_not_keep_others_from_it(imported):
     assert made.survey.perturbation.amplification() == Fraction(19)
 
 
-def test_the_command_writes_what_a_check_takes_and_tells_what_is_left_out(command, tmp_path):
+def test_the_command_writes_a_valid_file_and_reports_omissions(command, tmp_path):
     file, toml = tmp_path / "work.json", tmp_path / "work.toml"
     file.write_text(json.dumps(SURVEYJS), encoding="utf-8")
     status, said, complaint = command("survey", "import", file, "--id", "mine", "--toml", toml)
@@ -416,7 +414,7 @@ def beside_smoker(**members):
 
 @pytest.mark.parametrize("end", ["1e99999999", "1e9999999", "9" * 5_000, 1e300, "1e-99999999"])
 @pytest.mark.parametrize("member", ["min", "max"])
-def test_a_number_without_end_is_left_out_before_it_is_written_out(member, end):
+def test_numbers_with_huge_bounds_are_left_out_quickly(member, end):
     with short_of_memory_and_time():
         members = {"min": "-5", "max": "5", member: end}
         made = read_questionnaire(
@@ -431,27 +429,27 @@ def test_a_number_without_end_is_left_out_before_it_is_written_out(member, end):
     "members",
     [{"rateMax": 2_000_000_000}, {"rateCount": 10**18}, {"rateMin": -(10**9), "rateMax": 5}],
 )
-def test_a_scale_without_end_is_left_out_before_its_answers_are_made(members):
+def test_huge_scales_are_left_out_quickly(members):
     with short_of_memory_and_time():
         made = read_questionnaire(beside_smoker(type="rating", **members), "q.json")
     assert made.left_out == ("question 'q': left out: a scale has at most 1000 answers here",)
 
 
 @pytest.mark.parametrize("content", [b'{"elements": [%s]}', b"<document>%s</document>"])
-def test_a_questionnaire_of_nothings_is_refused_before_it_is_read(content):
+def test_questionnaires_of_many_empty_elements_are_refused_quickly(content):
     inside = b"<a/>" * 1_950_000 if content.startswith(b"<") else b",".join([b"{}"] * 2_600_000)
     with short_of_memory_and_time(), pytest.raises(ParameterError) as wrong:
         read_questionnaire(content % inside, "q.json")
     assert str(wrong.value) == "q.json: expected a questionnaire of at most 250000 elements"
 
 
-def test_a_matrix_of_more_rows_than_a_survey_has_questions_is_left_out():
+def test_a_matrix_with_too_many_rows_is_left_out():
     rows = [f"r{n}" for n in range(1_025)]
     made = read_questionnaire(beside_smoker(type="matrix", rows=rows, columns=["a", "b"]), "q.json")
     assert made.left_out == ("question 'q': left out: it has more than 1024 rows",)
 
 
-def test_the_file_says_before_each_question_what_was_changed_or_left_out():
+def test_comments_before_each_question_report_changes_and_omissions():
     elements = [
         {"type": "comment", "name": 'end"\n[mechanism]\ngamma = "99"\n#'},
         {"type": "text", "inputType": "number", "name": "age", "min": 18, "max": 67},

@@ -1,4 +1,4 @@
-"""XLSForms become surveys: types, choices, conditions, bounds, languages; bombs are refused."""
+"""Importing XLSForms: types, choices, conditions, bounds, languages and decompression bombs."""
 
 import io
 import sys
@@ -15,7 +15,7 @@ def read(*rows, **more):
     return read_questionnaire(workbook([columns, *rows], **more), "form.xlsx")
 
 
-def test_without_a_default_the_language_of_the_first_column_is_first():
+def test_without_a_default_language_that_of_the_first_column_is_first():
     columns = ("type", "name", "label::English (en)", "label::Deutsch (de)")
     choices = [("list_name", "name", "label"), ("yn", "y", "Yes"), ("yn", "n", "No")]
     survey = [columns, ("select_one yn", "smoke", "Do you smoke?", "Rauchen Sie?")]
@@ -71,7 +71,7 @@ def test_questions_of_a_workbook_keep_kind_answers_conditions_bounds_and_languag
         ("select_one yn or_other", {}, "choice", ("y", "n", "other")),
     ],
 )
-def test_a_type_of_the_reference_is_a_kind_of_question(type, more, kind, expected):
+def test_types_of_the_reference_become_kinds_of_questions(type, more, kind, expected):
     row = (type, "q", "Q?", None, more.get("constraint"), "yes", more.get("parameters"))
     made = read(row)
     [asked] = attributes(made).values()
@@ -93,7 +93,7 @@ def test_a_type_of_the_reference_is_a_kind_of_question(type, more, kind, expecte
         ("${a} = 'y' or ${a} = 'n'", {"a": ("y", "n")}),
         ("${n} >= 36 and selected(${p}, '2')", {"n": ("36 to 47", "48 to 59"), "p.q-2": ("yes",)}),
         ("${n} > 11 and ${n} < 24", {"n": ("12 to 23",)}),
-        # With bins that begin at 13; no 20 of one width begin at 6 and 49.
+        # The bins begin at 13.
         ("${n} > 12", {"n": ("13 to 25", "26 to 38", "39 to 51", "52 to 59")}),
         ("../a = 'y'", {"a": ("y",)}),
         ("${a} = 'y' or ${n} < 12", {}),
@@ -104,7 +104,7 @@ def test_a_type_of_the_reference_is_a_kind_of_question(type, more, kind, expecte
         ("${p} = 'cat'", {}),
     ],
 )
-def test_a_condition_is_carried_whole_or_said_to_be_missing(relevant, carried):
+def test_conditions_are_imported_completely_or_reported_as_missing(relevant, carried):
     made = read(
         ("select_one yn", "a", "A"),
         ("integer", "n", "N", None, ". >= 0 and . <= 59", None),
@@ -116,7 +116,7 @@ def test_a_condition_is_carried_whole_or_said_to_be_missing(relevant, carried):
     assert bool(made.survey.unconfirmed) != bool(carried)
 
 
-def test_a_range_keeps_what_of_its_constraint_can_be_written_and_marks_the_rest():
+def test_a_partly_imported_constraint_must_be_confirmed():
     constraint = ". >= 15 and . <= 99 and ${n} != 3"
     made = read(
         ("integer", "n", "N", None, ". >= 1 and . <= 9", None),
@@ -128,13 +128,13 @@ def test_a_range_keeps_what_of_its_constraint_can_be_written_and_marks_the_rest(
     assert made.survey.unconfirmed == (
         "attribute 'age': a part of its constraint is left out: ${n} != 3",
     )
-    # Bins of one width cannot begin at 18 and 50: nobody below 18 or from 50 on is asked.
+    # Bins of one width cannot begin at 18 and 50: ages below 18 and from 50 on are not asked.
     bins = [age.number.categories.index(each) for each in asked.ask_if["age"]]
     assert 15 + min(bins) * age.number.step >= 18
     assert 15 + (max(bins) + 1) * age.number.step <= 50
 
 
-def test_repeats_hidden_columns_and_settings_are_left_out_in_words():
+def test_omitted_repeats_columns_and_settings_are_reported():
     columns = ("type", "name", "label", "readonly", "choice_filter", "default", "media::image")
     made = read_questionnaire(
         workbook(
@@ -160,7 +160,7 @@ def test_repeats_hidden_columns_and_settings_are_left_out_in_words():
     }
 
 
-def test_rows_that_are_no_question_are_left_out_in_words():
+def test_omitted_rows_are_reported():
     columns = ("type", "name", "label", "appearance", "disabled", "relevant")
     made = read_questionnaire(
         workbook(
@@ -191,7 +191,7 @@ def test_rows_that_are_no_question_are_left_out_in_words():
     )
 
 
-def test_a_table_with_the_names_of_sheets_is_read_as_a_workbook_is(tmp_path):
+def test_a_csv_file_with_the_names_of_sheets_is_read_like_a_workbook(tmp_path):
     survey = "type,name,label\nselect_one yn,q,Q?\n"
     choices = "list_name,name,label\nyn,y,Yes\nyn,n,No\n"
     file = tmp_path / "f.csv"
@@ -230,7 +230,7 @@ def packed(**parts):
         (lambda: workbook([("type", "name")] + [("note",)] * 51), "at most 50 rows"),
     ],
 )
-def test_a_workbook_that_is_large_or_none_is_refused_in_bounded_time_and_memory(
+def test_oversized_or_invalid_workbooks_are_refused_in_bounded_time_and_memory(
     monkeypatch, content, said
 ):
     monkeypatch.setattr(sheets, "_MOST_ROWS", 50)
@@ -249,12 +249,12 @@ def test_a_workbook_that_is_large_or_none_is_refused_in_bounded_time_and_memory(
         (workbook([("type", "name"), ("note", "n"), *[()] * 20_000, ("note", "far")]), "far.xlsx"),
     ],
 )
-def test_a_form_made_to_be_slow_is_refused_in_bounded_time_and_memory(content, file):
+def test_forms_built_to_be_slow_are_refused_in_bounded_time_and_memory(content, file):
     with short_of_memory_and_time(), pytest.raises(ParameterError, match="expected "):
         read_questionnaire(content, file)
 
 
-def test_without_openpyxl_a_line_names_what_to_install(monkeypatch):
+def test_without_openpyxl_the_error_states_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(ParameterError, match=r"pip install 'halftruth-collector\[xlsx\]'"):
         read_questionnaire(b"PK\3\4", "form.xlsx")
