@@ -13,7 +13,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -47,7 +47,10 @@ PATH = f"/v1/surveys/{SURVEY.id}/reports"
 BATCH = 1_000
 
 #: Shares of the peer's throughput, and milliseconds for all but one of a hundred requests.
-SINGLE, MANY, COPIED, LATENCY = 0.55, 0.5, 1.0, 250.0
+SINGLE, BESIDE_OTHERS, MANY, COPIED, LATENCY = 0.55, 0.4, 0.5, 1.0, 250.0
+
+#: Number of other programs that keep the processors busy in the second comparison.
+OTHERS = 9
 
 #: Slices of ours, each with one of the peer's next to it; seconds of a slice of single reports, and
 #: batches in a slice of them.
@@ -73,6 +76,8 @@ def collecting(notes: list[str], figures: list[Figure]) -> Iterator[Comparison]:
         databases.append(("PostgreSQL", postgres_database))
     for name, database in databases:
         yield from _single_reports(name, database, figures)
+        with busy_programs(OTHERS):
+            yield from _single_reports(f"{name}, busy", database, [], BESIDE_OTHERS)
     batches = [_batch() for _ in range((1 + PAIRS) * BATCHES)]
     yield _batches_beside("SQLite : executemany", sqlite_database, bulk.sqlite_bulk, batches, MANY)
     if not absent:
@@ -81,7 +86,21 @@ def collecting(notes: list[str], figures: list[Figure]) -> Iterator[Comparison]:
         )
 
 
-def _single_reports(name: str, database: Database, figures: list[Figure]) -> Iterator[Comparison]:
+@contextmanager
+def busy_programs(count: int) -> Iterator[None]:
+    """Run programs that compute without a pause until the block is left."""
+    programs = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for program in programs:
+            program.kill()
+            program.wait()
+
+
+def _single_reports(
+    name: str, database: Database, figures: list[Figure], target: float = SINGLE
+) -> Iterator[Comparison]:
     with (
         database() as url,
         Store(url) as store,
@@ -112,7 +131,7 @@ def _single_reports(name: str, database: Database, figures: list[Figure]) -> Ite
         [load.seconds / load.answered for load in ours[1:]],
         [load.seconds / load.answered for load in bare_loads[1:]],
         lambda seconds: f"{1 / seconds:.0f} reports/s",
-        target=SINGLE,
+        target=target,
     )
 
 
