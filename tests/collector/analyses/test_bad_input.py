@@ -229,7 +229,7 @@ def test_every_interface_refuses_an_invalid_query_with_the_same_line(
         assert said in line
         assert "\n" not in line
     if {} in asked.values() or f"{query_string(asked)}&".count("=&"):
-        return  # What a form does not say is left out.
+        return  # Forms omit empty parameters.
     response = study.browser.get(f"/results/study/{path}?{query_string(asked)}")
     page = html.unescape(response.text)
     assert response.status_code == 422

@@ -109,7 +109,9 @@ def test_excluding_missing_answers_gives_percentages_of_those_who_answered_both(
     ],
     ids=lambda query: type(query).__name__ if isinstance(query, AnsweredQuery) else "",
 )
-def test_excluding_missing_answers_equals_analysing_only_respondents(ask, records, query, columns):
+def test_excluding_missing_answers_equals_a_survey_of_those_who_answered(
+    ask, records, query, columns
+):
     answered = records[(records[:, list(columns)] < 2).all(axis=1)]
     alone = Schema(
         (

@@ -80,7 +80,7 @@ def test_surveys_are_listed(study):
     assert ["whole", "Whole records", "open"] in Cells(found._repr_html_()).rows
 
 
-def test_names_of_questions_and_answers_complete(health):
+def test_names_of_questions_and_answers_are_completed(health):
     assert completions("q.", q=health.questions) == ["q.age", "q.coughs", "q.smoker", "q.vote"]
     # A category that is no identifier is reached by subscription.
     assert completions("v.", v=health.questions.vote) == ["v.label", "v.left", "v.name", "v.right"]

@@ -208,7 +208,7 @@ def test_tests_of_predictors_without_an_effect_keep_their_level_with_many_cells(
 
 
 def test_coefficients_of_rare_answers_are_not_tested_despite_small_errors(monkeypatch):
-    """With a share of 1/17: four fifths of the coefficients with an error below 0.5 were false."""
+    """With shares of 1/17, 4 of 5 coefficients with an error below 0.5 looked like effects."""
     monkeypatch.setattr(cached, "MOST_TESTED", 0)
     survey = Survey("g", "G", schema_of((2,) * 5), GammaDiagonal(19))
     for seed in (1, 2, 3):

@@ -354,7 +354,7 @@ def covered(surveys, seed):
 
 @pytest.mark.parametrize("surveys", [8, pytest.param(400, marks=pytest.mark.nightly)])
 def test_intervals_of_a_panel_over_four_waves_have_their_nominal_coverage(surveys):
-    """The tolerance for 8 surveys with some 20 independent changes is exceeded once in 1 000."""
+    """With 8 surveys of some 20 independent changes, 8 points off occur once in 1 000 runs."""
     held, false = covered(surveys, seed=26)
     lowest, highest = (0.93, 0.97) if surveys > 100 else (0.88, 1.0)
     for kind, share in held.items():

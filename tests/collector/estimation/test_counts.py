@@ -172,7 +172,7 @@ def test_writing_into_a_margin_does_not_change_the_counts(pair):
     for columns in ([0], [0, 1]):
         try:
             counts.marginal(columns)[0] += 100
-        except ValueError:  # Read-only is as good.
+        except ValueError:  # A read-only margin is fine.
             continue
     np.testing.assert_array_equal(counts.marginal([0]), [1, 2])
     np.testing.assert_array_equal(counts.marginal([0, 1]), [[1, 0, 0], [0, 1, 1]])

@@ -52,7 +52,7 @@ def test_a_set_contains_exactly_the_ratios_of_its_definition():
 
 
 def test_a_set_of_shares_is_the_part_of_the_definition_between_0_and_1():
-    """The two ends alone enclose the set; only sets with a gap are smaller."""
+    """The interval encloses the set; a gap inside it is given separately."""
     means, matrices = random_cases(500)
     columns = (*means.T, matrices[:, 0, 0], matrices[:, 1, 1], matrices[:, 0, 1])
     kinds = set()
@@ -96,7 +96,7 @@ def test_coverage_is_nominal_however_small_the_denominator(clear):
         ((0.0, 0.0, 0.01, 0.01, 0.0), "everything"),
     ],
 )
-def test_unknown_sets_are_missing_and_unbounded_ones_say_everything(numbers, said):
+def test_undefined_sets_are_none_and_unbounded_sets_are_everything(numbers, said):
     [found] = messages(*(np.array([number]) for number in numbers))
     assert (found.interval and found.set) == said
     if found.interval is not None:

@@ -112,7 +112,7 @@ def test_itemsets_and_rules_of_a_group_are_those_of_its_tables(reports, estimate
         cell = tuple(int(category[1:]) for category in itemset["itemset"].values())
         table = group.table(names)
         assert itemset.value == pytest.approx(group.support(names, estimate)[cell])
-        # Best guesses have no errors.
+        # Likelihood estimates have no errors.
         error = None if estimate == "likelihood" else pytest.approx(table.standard_error()[cell])
         assert itemset.standard_error == error
     for rule in rules_of(group.rules(0.01, 0.0, max_length=2)):

@@ -81,7 +81,7 @@ def test_mining_equals_brute_force(make_survey, make_reports, check, kind, targe
     assert len(check(survey, reports, 0.15, target=target)) > 0
 
 
-def test_max_length_ends_mining(make_survey, make_reports, check):
+def test_mining_stops_at_max_length(make_survey, make_reports, check):
     survey = make_survey("gamma-diagonal", SHAPE)
     reports = make_reports(survey, 3000, seed=22, concentration=0.2)
     for max_length in (1, 3, 9):
@@ -92,7 +92,7 @@ def test_max_length_ends_mining(make_survey, make_reports, check):
 @pytest.mark.parametrize(
     "items", [{1: [2]}, {0: [1], 2: [1]}, {0: [0], 1: [0, 2], 2: [1], 3: [3, 1]}, {3: []}]
 )
-def test_only_items_count(make_survey, make_reports, check, items):
+def test_only_items_are_mined(make_survey, make_reports, check, items):
     survey = make_survey("distortion-matrices", SHAPE, items)
     reports = make_reports(survey, 3000, seed=23, concentration=0.3)
     mined = check(survey, reports, 0.1)

@@ -140,7 +140,7 @@ def test_one_category_is_compared_with_all_others():
     assert_formulas(measures, collapsed, table, factors=lambda t: pair_factors(pair(t)))
 
 
-def test_the_only_item_is_presence(make_survey):
+def test_the_only_item_of_an_attribute_counts_as_presence(make_survey):
     shares = np.random.default_rng(4).dirichlet(np.full(9, 9.0)).reshape(3, 3)
     estimator = estimator_of(make_survey("randomized-response", (3, 3), {0: [0], 1: [0]}), shares)
     named = by_name(estimator.measures(["a", "b"], {"a": "c0", "b": "c0"}))

@@ -69,7 +69,7 @@ LIMITS = {
     "chi_squared": (0, 1),
     "g_squared": (0, 2 * math.log(2)),
 }
-#: Exponents of N in the last three.
+#: Exponents of N for the last three.
 GROWTH = {"standardized_residual": 0.5, "chi_squared": 1, "g_squared": 1}
 
 

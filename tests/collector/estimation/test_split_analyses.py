@@ -33,7 +33,7 @@ def study(request):
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_itemsets_and_rules_from_views(study, target):
+def test_itemsets_and_rules_from_views_are_near_the_truth(study, target):
     estimator, records, longest = study
     found = list(aimed(estimator, target).itemsets(0.05, longest).rows)
     assert max(len(row["itemset"]) for row in found) <= longest
@@ -57,7 +57,7 @@ def test_itemsets_and_rules_from_views(study, target):
     assert len(aimed(estimator, target).associations()) == 12
 
 
-def test_tests_and_models_from_views(study):
+def test_tests_of_independence_from_views_find_the_association(study):
     estimator, _, _ = study
     assert Departures(estimator.table(["a", "c"])).test().p_value < 1e-6
     assert Departures(estimator.table(["a", "b"])).test().p_value > 1e-3

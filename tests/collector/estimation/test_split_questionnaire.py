@@ -74,7 +74,7 @@ def test_estimates_are_weighted_sums_of_the_reports(case):
 
 
 def test_variances_are_those_of_the_weights(case):
-    """Exact for k-ary responses; for geometries up to the common points of three.
+    """Exact for k-ary responses; approximate for geometries, where three cells can be collinear.
 
     With so many reports that the bias of a product of two estimates is negligible.
     """
