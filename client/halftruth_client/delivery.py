@@ -198,7 +198,7 @@ def _post(transport: Transport, entry: Entry, reports: Sequence[StoredReport]) -
 
 
 def _sealed_batch(entry: Entry, reports: Sequence[StoredReport]) -> SealedBatch:
-    # Imported here: most surveys are not sealed, and cryptography is slow to import.
+    # Import here, since most surveys are not sealed, and cryptography is slow to import.
     from halftruth_shared.protocol.sealing import seal, seal_for_relay
 
     survey, relay, key = entry.survey, entry.survey.relay, entry.terms.sealing_key or ""
@@ -236,7 +236,7 @@ def without_number(message: str) -> str:
 
 
 def refusal_of_record(error: RequestRefused, order: Sequence[int], accepted: int) -> RequestRefused:
-    """Convert the refusal of a batch into one that names the record, by the random order."""
+    """Convert the refusal of a batch into an error that names the record, undoing the shuffle."""
     about, message = None, str(error)
     if error.report is not None and 0 <= error.report < min(len(order), BATCH):
         about = order[error.report]

@@ -1,4 +1,4 @@
-/** The client and the form in one: what is bundled for plain pages. */
+/** Client, session and form in one module, for the bundle. */
 
 export * from "./index.js";
 export * from "./session.js";

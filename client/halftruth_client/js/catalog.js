@@ -46,7 +46,8 @@ export class Catalog {
     this.#operatorKeys = readPins(operatorKeys);
   }
 
-  /** @param {Survey} survey */
+  /** Refuse a survey that does not satisfy the policy, except for `maxTotalGamma`.
+   * @param {Survey} survey */
   async check(survey) {
     const { unprotected } = this;
     const digests = this.#digests;

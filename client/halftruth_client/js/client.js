@@ -1,4 +1,5 @@
-/** The respondent's side: fetch a survey, perturb a record here, send the report. */
+/** Client for respondents: fetch a survey, perturb a record in this browser, and send the report.
+ * */
 
 import { fromHex, toHex } from "./bytes.js";
 import { Catalog } from "./catalog.js";
@@ -93,8 +94,8 @@ export class Client {
     return totals.length > 0 ? least(totals) : null;
   }
 
-  /** Fetch a survey, verify its digest and signature, and check its amplification and, unless it was
-   * answered, that of all reports together.
+  /** Fetch a survey, verify its digest and signature, and check it against the policy; unless it
+   * was answered before, also check the total amplification of all reports.
    * @type {(id: string) => Promise<Survey>} */
   async survey(id) {
     if (typeof id !== "string" || id === "") {
@@ -141,7 +142,7 @@ export class Client {
     this.#memory.forgetLedger(await this.#catalog.operator(survey));
   }
 
-  /** Names of the attributes to ask about. For a split questionnaire they are drawn once, before anything
+  /** Names of the attributes to ask. For a split questionnaire they are drawn once, before anything
    * is answered, and stored.
    * @param {Survey} survey */
   async asked(survey) {
@@ -184,7 +185,8 @@ export class Client {
    * report. A report that is held back is sent by `flush` after its time.
    *
    * @param {Survey} survey
-   * @param {PersonRecord} record Answers to the attributes; after `asked`, to each that it named.
+   * @param {PersonRecord} record Answers by attribute; for a split questionnaire, to those of
+   * `asked`.
    * @param {Delivery} [delivery]
    */
   submit(survey, record, delivery) {
@@ -255,7 +257,7 @@ export class Client {
     return this.#drawn.has(this.#memory.get(survey)?.id ?? "");
   }
 
-  /** Mark all reports as drawn by another person, since another person may answer next. */
+  /** Treat all reports as drawn by another person, before another person may answer. */
   releaseReports() {
     this.#drawn.clear();
   }

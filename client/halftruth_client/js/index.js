@@ -1,4 +1,4 @@
-/** Perturb a record in the browser of the person it is about, and send only the report. */
+/** Client for respondents: perturbs a record in the browser, and sends only the report. */
 
 export { Client } from "./client.js";
 export {

@@ -16,7 +16,7 @@ import { Wording } from "./wording.js";
  *
  * @typedef {Readonly<Record<string, Readonly<Record<string, string>>>>} Values
  *
- * Settings of the session, and the answers that the form's own values stand for.
+ * Settings of the session, and the map from form values to answers.
  *
  * @typedef {import("../session.js").Settings & {values?: Values}} Options
  */
