@@ -1,4 +1,4 @@
-"""Collectors that misbehave, for the client to cope with, and one in memory that does not."""
+"""Misbehaving collectors for the client, and a correct one in memory."""
 
 import base64
 import json
@@ -30,13 +30,13 @@ INVITATIONS = [f"{i:032x}" for i in range(0xFACE000, 0xFACE000 + 3_000)]
 
 @pytest.fixture(autouse=True)
 def another_process() -> None:
-    """What failed calls and respondents of other tests left behind is forgotten."""
+    """Clear the process-wide state that failed calls and respondents of other tests left."""
     client_module._unsettled.cache_clear()
     client_module._memory.cache_clear()
 
 
 class Scripted(BaseAdapter):
-    """Answers every request from a function, without any network; remembers what was asked."""
+    """An adapter that answers requests from a function without a network, and records them."""
 
     def __init__(self, answer: Callable[[requests.PreparedRequest], tuple[int, bytes]]) -> None:
         super().__init__()
@@ -83,7 +83,7 @@ def sealing_key(number: int) -> X25519PrivateKey:
 
 @dataclass
 class Stub:
-    """A collector as docs/protocol.md describes it, in a few lines and in memory."""
+    """A minimal collector in memory, following docs/protocol.md."""
 
     survey: Survey
     terms: Terms = field(default_factory=Terms)
@@ -94,7 +94,7 @@ class Stub:
     counted: dict[UUID, list[int]] = field(default_factory=dict)
 
     def seal_to(self, *private: X25519PrivateKey, invitations: bool = False) -> None:
-        """Take sealed reports from now on, by the first of these keys."""
+        """Accept only sealed reports, to the first of these keys."""
         self.private = private
         public = private[0].public_key().public_bytes_raw().hex()
         self.terms = Terms(invitations=invitations, sealing_key=public)
@@ -180,7 +180,7 @@ def session(stub, answering):
 
 @pytest.fixture
 def client(session):
-    """Makes clients of the stub."""
+    """Create clients of the stub."""
 
     def make(**options) -> Client:
         return Client(URL, max_gamma="19", session=session, **options)
@@ -208,7 +208,7 @@ def counted(store, survey_id: str = "health") -> int:
 
 
 class Failing:
-    """Passes requests on, and then answers the first few reports with an error all the same."""
+    """Forwards requests, but then answers the first few reports with an error."""
 
     def __init__(self, app: Callable[..., Any], failures: int, status: str) -> None:
         self._app, self._left, self._status = app, failures, status

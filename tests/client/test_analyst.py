@@ -1,4 +1,4 @@
-"""What analysts get from a collector, as objects and as data frames."""
+"""The analyst's interface to a collector: objects and data frames."""
 
 import numpy as np
 import pytest
@@ -27,13 +27,13 @@ def test_a_parameter_outside_its_range_is_named(analyst):
     with pytest.raises(ParameterError, match="min_support: expected a number above 0") as caught:
         analyst.itemsets("health", min_support=1.5)
     assert caught.value.field == "min_support"
-    # What only the survey knows, only the collector can refuse.
+    # Only the collector can check what depends on the survey.
     with pytest.raises(RequestRefused, match="unknown attribute 'weight'") as refused:
         analyst.table("health", ["weight"])
     assert (refused.value.status, refused.value.field) == (422, "attributes")
 
 
-def test_a_question_is_asked_as_it_is(analyst):
+def test_a_query_object_gives_the_same_result_as_the_method(analyst):
     query = ItemsetsQuery(min_support=0.1, max_length=1)
     result = analyst.ask("health", query)
     assert result.query == query
@@ -41,7 +41,7 @@ def test_a_question_is_asked_as_it_is(analyst):
     assert list(result.rows) == list(again.rows) != []
 
 
-def test_a_method_says_what_it_takes(analyst):
+def test_methods_document_their_parameters_and_refuse_others(analyst):
     assert "min_support : float" in Analyst.itemsets.__doc__
     assert "Expected a number above 0 and at most 1" in Analyst.itemsets.__doc__
     with pytest.raises(TypeError, match="max_lenth"):

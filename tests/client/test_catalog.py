@@ -1,4 +1,4 @@
-"""A client believes of a collector only what can be checked."""
+"""The client verifies everything that a collector publishes."""
 
 import json
 
@@ -23,9 +23,7 @@ def published(survey, **changed):
         ("health", {"send_in_clear": True}, "send_in_clear"),
     ],
 )
-def test_what_is_not_the_survey_that_was_asked_for_is_refused(
-    scripted, survey, asked, changed, why
-):
+def test_another_survey_than_the_requested_one_is_refused(scripted, survey, asked, changed, why):
     session, _ = scripted(200, published(survey, **changed))
     with pytest.raises(HalftruthError, match=why):
         Client(URL, max_gamma="19", session=session).survey(asked)
@@ -68,7 +66,7 @@ def test_a_signature_of_other_terms_is_refused(stub, client, monkeypatch):
     assert client(operator_keys=[OPERATOR.public]).survey("health") == stub.survey
 
 
-def test_a_weakened_mechanism_is_refused_whoever_signs_it_again(stub, client, monkeypatch):
+def test_a_weakened_mechanism_is_refused_despite_another_signature(stub, client, monkeypatch):
     genuine = sign(OPERATOR, stub.survey.digest, stub.terms)
     weak = Survey("health", stub.survey.title, stub.survey.schema, GammaDiagonal("18"))
     stub.survey = weak
@@ -81,7 +79,7 @@ def test_a_weakened_mechanism_is_refused_whoever_signs_it_again(stub, client, mo
 
 
 @pytest.mark.parametrize("bad", ["", "ab" * 32, ["AB" * 32], ["ab" * 31], [17]])
-def test_a_pin_that_is_no_key_is_refused_before_anything_is_asked(session, client, bad):
+def test_an_invalid_pin_is_refused_before_any_request(session, client, bad):
     with pytest.raises(ParameterError, match="operator_keys: expected a list") as caught:
         client(operator_keys=bad)
     assert caught.value.field == "operator_keys"
@@ -89,7 +87,7 @@ def test_a_pin_that_is_no_key_is_refused_before_anything_is_asked(session, clien
 
 
 @pytest.mark.parametrize("key", ["", "no key", "AB" * 32, "ab" * 31, "00" * 32])
-def test_a_sealing_key_that_is_none_is_refused(stub, client, session, record, key):
+def test_an_invalid_sealing_key_is_refused(stub, client, session, record, key):
     stub.terms = Terms(sealing_key=key)
     with pytest.raises(SurveyRefused, match="sealing_key") as caught:
         client().submit(stub.survey, record)
@@ -97,7 +95,7 @@ def test_a_sealing_key_that_is_none_is_refused(stub, client, session, record, ke
     assert posted(session) == []
 
 
-def test_a_sealed_survey_does_not_become_a_plain_one_by_itself(stub, client, session, record):
+def test_a_downgrade_from_sealed_to_plain_reports_is_refused(stub, client, session, record):
     stub.seal_to(sealing_key(3))
     one = client()
     survey = one.survey("health")
@@ -106,5 +104,5 @@ def test_a_sealed_survey_does_not_become_a_plain_one_by_itself(stub, client, ses
         one.submit(survey, record)
     assert caught.value.field == "sealing_key"
     assert all("sealed" in report for batch in posted(session) for report in batch["reports"])
-    # The caller may say so.
+    # Fetching the survey again accepts its new terms.
     assert one.submit(one.survey("health"), record).status == "accepted"

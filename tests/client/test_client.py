@@ -1,4 +1,4 @@
-"""Reports arrive, each counted once, whatever happens on the way."""
+"""Each report is counted once, despite lost answers and other failures."""
 
 import time
 from datetime import UTC, datetime
@@ -26,12 +26,12 @@ def test_many_reports_are_counted_in_batches(live, record, monkeypatch):
     assert counted(live.store) == 10
 
 
-def test_no_records_are_no_reports(live, survey):
+def test_submitting_no_records_sends_no_reports(live, survey):
     assert Client(live.url, max_gamma="19").submit_many(survey, []).accepted == 0
 
 
 @pytest.mark.parametrize("status", ["502 Bad Gateway", "503 Service Unavailable", "429 Too Many"])
-def test_a_report_whose_answer_was_lost_counts_once(live, record, status, monkeypatch, caplog):
+def test_a_report_whose_response_was_lost_counts_once(live, record, status, monkeypatch, caplog):
     monkeypatch.setattr("halftruth_client.transport._WORTH_SAYING", 0)
     failing = Failing(live.app, 2, status)
     with listening(failing) as url:
@@ -41,24 +41,22 @@ def test_a_report_whose_answer_was_lost_counts_once(live, record, status, monkey
     said = [each.getMessage() for each in caplog.records if each.name.endswith("transport")]
     phrases = {502: "Bad Gateway", 503: "Service Unavailable", 429: "Too Many Requests"}
     answered = f"{status[:3]} {phrases[int(status[:3])]}"
-    # Once, however often it waits.
+    # Logged once, despite several retries.
     assert said == [f"the collector answered {answered}: waiting for 0 seconds"]
     assert done.status == "duplicate"
     assert counted(live.store) == 1
 
 
-def test_one_bad_record_stops_all_of_them(live, survey, record):
+def test_one_invalid_record_refuses_the_whole_batch(live, survey, record):
     records = [record] * 12 + [{"smoker": "perhaps", "drinks": "daily"}]
     with pytest.raises(RecordError, match=r"record 12: attribute 'smoker': .* one of: no, yes"):
         Client(live.url, max_gamma="19").submit_many(survey, records)
     assert counted(live.store) == 0
 
 
-def test_more_reports_than_an_address_may_send_are_no_success(
-    live, database, record, tmp_path, caplog, monkeypatch
-):
-    """The client does not wait for an hour, and says once why; with an operator's token it may."""
-    # Windows of the limit begin with the hour: none is to end during the test.
+def test_reports_beyond_the_rate_limit_wait(live, database, record, tmp_path, caplog, monkeypatch):
+    """The client logs once that it does not wait for an hour; an operator's token lifts the limit."""
+    # Rate-limit windows begin with the hour; none must end during the test.
     shift, real = 600 - time.time() % 3_600, time.time
     monkeypatch.setattr(time, "time", lambda: real() + shift)
     app = create_app(Config(database=database, proxies=1))
@@ -93,7 +91,7 @@ def test_more_reports_than_an_address_may_send_are_no_success(
     app.extensions["halftruth"].store.close()
 
 
-def test_who_came_too_late_sends_the_same_report_if_more_are_taken_later(live, survey, record):
+def test_after_a_refusal_by_a_deadline_the_same_report_is_sent_later(live, survey, record):
     operations.set_terms(live.store, "health", Terms(closes_at=datetime(2020, 3, 31, tzinfo=UTC)))
     client = Client(live.url, max_gamma="19")
     for answer in ("yes", "no"):
@@ -107,7 +105,7 @@ def test_who_came_too_late_sends_the_same_report_if_more_are_taken_later(live, s
     assert counted(live.store) == 1
 
 
-def test_a_batch_for_which_there_is_no_room_is_refused_whole_and_says_what_was_counted(
+def test_a_batch_beyond_max_reports_is_refused_with_the_number_accepted(
     live, survey, record, monkeypatch
 ):
     monkeypatch.setattr(client_module, "BATCH", 4)
@@ -118,7 +116,7 @@ def test_a_batch_for_which_there_is_no_room_is_refused_whole_and_says_what_was_c
         client.submit_many(survey, [record] * 10, progress=lambda _: next(settled))
     assert (refused.value.status, refused.value.field) == (409, "max_reports")
     assert (refused.value.accepted, counted(live.store), next(settled)) == (8, 8, 2)
-    # Where there is room for all, the same reports are sent, and none is counted twice.
+    # With a higher limit the same reports are sent, and none is counted twice.
     operations.set_terms(live.store, "health", Terms(max_reports=10))
     again = client.submit_many(survey, [record] * 10)
     assert (again.accepted, again.duplicates) == (2, 8)

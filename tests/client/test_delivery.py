@@ -1,4 +1,4 @@
-"""Reports are sent as the terms of their survey ask: sealed, by invitation, and as these change."""
+"""Reports follow the terms of their survey: sealing, invitations, and changes of terms."""
 
 import base64
 import logging
@@ -18,7 +18,7 @@ from halftruth_shared.protocol.terms import Terms
 from .conftest import INVITATIONS, OPERATOR, STRANGER, URL, methods, posted, sealing_key, waiting
 
 
-def test_what_is_sent_to_a_sealed_survey_holds_no_value(stub, client, session, record):
+def test_reports_to_a_sealed_survey_contain_no_readable_value(stub, client, session, record):
     stub.seal_to(sealing_key(3), invitations=True)
     one = client()
     done = one.submit(one.survey("health"), record, invitation=INVITATIONS[0])
@@ -38,9 +38,7 @@ def test_what_is_sent_to_a_sealed_survey_holds_no_value(stub, client, session, r
     assert {tuple(drawn) for drawn in stub.counted.values()} <= {*product(range(2), range(3))}
 
 
-def test_terms_that_are_not_known_are_fetched_before_anything_is_sent(
-    stub, client, session, record
-):
+def test_unknown_terms_are_fetched_before_sending(stub, client, session, record):
     stub.seal_to(sealing_key(3))
     for submit in (
         lambda: client().submit(stub.survey, record),
@@ -52,9 +50,7 @@ def test_terms_that_are_not_known_are_fetched_before_anything_is_sent(
         assert "values" not in posted(session)[0]["reports"][0]
 
 
-def test_reports_that_waited_are_sealed_by_the_next_process(
-    stub, client, session, record, tmp_path
-):
+def test_waiting_reports_are_sealed_by_the_next_process(stub, client, session, record, tmp_path):
     stub.away = True
     away = client(outbox=tmp_path / "outbox.db")
     assert away.submit(stub.survey, record).status == "waiting"
@@ -67,9 +63,7 @@ def test_reports_that_waited_are_sealed_by_the_next_process(
     assert all(set(report) == {"id", "sealed"} for report in posted(session)[0]["reports"])
 
 
-def test_reports_that_waited_are_not_sent_on_unsigned_terms(
-    stub, client, session, record, tmp_path
-):
+def test_waiting_reports_are_not_sent_on_unsigned_terms(stub, client, session, record, tmp_path):
     stub.away = True
     outbox = tmp_path / "outbox.db"
     pinning = client(operator_keys=[OPERATOR.public], outbox=outbox)
@@ -85,12 +79,12 @@ def test_reports_that_waited_are_not_sent_on_unsigned_terms(
     assert pinning.flush().accepted == 1
 
 
-def test_another_key_is_fetched_when_the_old_one_is_retired(stub, client, session, record):
+def test_a_new_sealing_key_is_fetched_when_the_old_one_is_retired(stub, client, session, record):
     stub.signer = OPERATOR
     stub.seal_to(sealing_key(3))
     one = client(operator_keys=[OPERATOR.public])
     survey = one.survey("health")
-    # While both keys are there, the old one will do.
+    # While both keys are valid, the old one is used.
     stub.seal_to(sealing_key(4), sealing_key(3))
     assert one.submit(survey, record).status == "accepted"
     assert methods(session) == ["GET", "POST"]
@@ -103,7 +97,7 @@ def test_another_key_is_fetched_when_the_old_one_is_retired(stub, client, sessio
 
 
 @pytest.mark.parametrize("changed", [False, True])
-def test_refused_reports_are_tried_once_more_if_the_terms_have_changed(
+def test_refused_reports_are_retried_once_if_the_terms_changed(
     stub, client, session, record, tmp_path, changed
 ):
     stub.seal_to(sealing_key(3))
@@ -122,9 +116,7 @@ def test_refused_reports_are_tried_once_more_if_the_terms_have_changed(
 @pytest.mark.parametrize(
     "bad", ["", "ab" * 15, "ab" * 17, "AB" * 16, "xy" * 16, " " + "ab" * 16, b"ab" * 16, 7]
 )
-def test_what_is_no_invitation_is_refused_before_anything_is_sent(
-    stub, client, session, record, bad
-):
+def test_an_invalid_invitation_is_refused_before_any_request(stub, client, session, record, bad):
     stub.terms = Terms(invitations=True)
     given = [INVITATIONS[0], bad]
     for name, submit in {
@@ -139,7 +131,7 @@ def test_what_is_no_invitation_is_refused_before_anything_is_sent(
 
 
 @pytest.mark.parametrize("sealed", [False, True])
-def test_a_missing_invitation_is_refused_before_anything_is_sent(
+def test_a_missing_invitation_is_refused_before_sending(
     stub, client, session, record, sealed, tmp_path
 ):
     stub.terms = Terms(invitations=True)
@@ -159,7 +151,7 @@ def test_a_missing_invitation_is_refused_before_anything_is_sent(
     assert waiting(outbox) == []
 
 
-def test_an_invitation_that_is_not_asked_for_is_not_sent(stub, client, session, record):
+def test_an_unnecessary_invitation_is_refused_and_not_sent(stub, client, session, record):
     for submit in (
         lambda: client().submit(stub.survey, record, invitation=INVITATIONS[0]),
         lambda: client().submit_many(stub.survey, [record], invitations=INVITATIONS[:1]),
@@ -170,7 +162,7 @@ def test_an_invitation_that_is_not_asked_for_is_not_sent(stub, client, session, 
     assert posted(session) == []
 
 
-def test_terms_that_changed_are_looked_up_before_the_caller_is_blamed(stub, client, record):
+def test_changed_terms_are_fetched_before_an_invitation_is_refused(stub, client, record):
     one = client()
     survey = one.survey("health")
     stub.terms = Terms(invitations=True)
@@ -178,7 +170,9 @@ def test_terms_that_changed_are_looked_up_before_the_caller_is_blamed(stub, clie
 
 
 @pytest.mark.parametrize("given", [0, 2, 4])
-def test_there_is_one_invitation_for_each_record(stub, client, session, record, given, monkeypatch):
+def test_the_number_of_invitations_must_match_the_records(
+    stub, client, session, record, given, monkeypatch
+):
     stub.terms = Terms(invitations=True)
     monkeypatch.setattr(Perturbation, "reports", lambda *_: pytest.fail("drawn"))
     with pytest.raises(ParameterError, match="one for each of the 3 records") as caught:
@@ -187,8 +181,8 @@ def test_there_is_one_invitation_for_each_record(stub, client, session, record, 
     assert session.asked == []
 
 
-def test_one_refused_report_gives_up_itself_alone(stub, client, record, tmp_path, monkeypatch):
-    # A request takes as many reports as a collector does; here ten reports are three requests.
+def test_a_refused_report_does_not_affect_the_others(stub, client, record, tmp_path, monkeypatch):
+    # The batch size is the collector's limit; here ten reports take three requests.
     assert client_module.BATCH == 1_000
     monkeypatch.setattr(client_module, "BATCH", 4)
     stub.terms = Terms(invitations=True)
@@ -198,13 +192,13 @@ def test_one_refused_report_gives_up_itself_alone(stub, client, record, tmp_path
     with pytest.raises(RequestRefused, match=r"^record 5: ") as caught:
         one.submit_many(stub.survey, [record] * 10, invitations=given)
     assert caught.value.report == 5
-    # Its report may stand in any of the three batches; those after it wait with those beside it.
+    # The refused report may be in any of the three batches; the rest of it and later ones wait.
     assert caught.value.accepted in (0, 4, 8)
     assert one.flush().accepted == 9 - caught.value.accepted
     assert len(stub.counted) == 9
 
 
-def test_a_report_that_waits_without_an_invitation_is_given_up_alone(
+def test_only_the_waiting_report_without_an_invitation_is_given_up(
     stub, client, session, record, tmp_path
 ):
     outbox = tmp_path / "outbox.db"
@@ -223,7 +217,7 @@ def test_a_report_that_waits_without_an_invitation_is_given_up_alone(
     assert one.flush() == Delivery()
 
 
-def test_no_log_error_or_description_holds_an_invitation(stub, client, record, tmp_path, caplog):
+def test_no_log_error_or_repr_contains_an_invitation(stub, client, record, tmp_path, caplog):
     caplog.set_level(logging.DEBUG)
     secret = "5ec2e7" + "0" * 26
     stub.terms = Terms(invitations=True)
@@ -236,7 +230,7 @@ def test_no_log_error_or_description_holds_an_invitation(stub, client, record, t
     with pytest.raises(CollectorUnavailable) as away:
         one.flush()
     stub.away = False
-    # The waiting one is refused while another one is sent.
+    # The waiting report is refused while another one is sent.
     one.submit(stub.survey, record, invitation=INVITATIONS[0])
     with pytest.raises(HalftruthError) as refused:
         client().submit(stub.survey, record, invitation=secret)

@@ -1,4 +1,4 @@
-"""A record is drawn once: a collector that never acknowledges sees one draw of each person."""
+"""A record is drawn once: a collector that never acknowledges sees one draw per person."""
 
 import json
 import threading
@@ -32,13 +32,13 @@ TRIES = 8
 
 @pytest.fixture
 def survey() -> Survey:
-    """Two draws of one record coincide with a probability of 6^−30."""
+    """Return a survey in which two draws of one record coincide with a probability of 6^−30."""
     return Survey("wide", "Wide", SCHEMA, RandomizedResponse(dict.fromkeys(SCHEMA.names, "1/5")))
 
 
 @pytest.fixture
 def hostile(stub, answering):
-    """A session with a collector that publishes as it should and answers reports as it likes."""
+    """Create a session with a collector that publishes correctly, with given answers to reports."""
 
     def make(answer):
         def respond(request):
@@ -56,7 +56,7 @@ def client_of(session, url=URL, **options) -> Client:
 
 
 def seen(session) -> set[tuple]:
-    """Different reports that the collector saw, with their ids."""
+    """Return the distinct reports that the collector received, with their ids."""
     return {
         (report["id"], tuple(report["values"]))
         for batch in posted(session)
@@ -78,7 +78,7 @@ def test_a_collector_that_never_acknowledges_sees_one_draw(hostile, survey, answ
     session = hostile(lambda _: answer)
     client = client_of(session, outbox=tmp_path / "outbox.db" if kept else None)
     for _ in range(TRIES):
-        # Equal answers, not the same object; what waits is not to be submitted again.
+        # Equal answers in another object; a waiting report must not be submitted again.
         with suppress(ClientError):
             if client.submit(survey, dict(RECORD)).status == "waiting":
                 break
@@ -88,7 +88,7 @@ def test_a_collector_that_never_acknowledges_sees_one_draw(hostile, survey, answ
     assert len(seen(session)) == 1
 
 
-def test_a_call_that_is_broken_off_is_continued_with_the_same_report(hostile, survey):
+def test_an_interrupted_call_is_continued_with_the_same_report(hostile, survey):
     def pull_the_plug(_):
         raise KeyboardInterrupt
 
@@ -100,9 +100,7 @@ def test_a_call_that_is_broken_off_is_continued_with_the_same_report(hostile, su
     assert len(seen(session)) == 1
 
 
-def test_another_client_of_the_process_remembers_too_however_the_address_is_spelled(
-    hostile, survey
-):
+def test_clients_of_a_process_share_draws_for_all_spellings_of_an_address(hostile, survey):
     session = hostile(lambda _: (503, b"{}"))
     session.mount("HTTP://", session.get_adapter("http://"))
     for url in (URL, URL + "/", "http://COLLECTOR.test", "HTTP://collector.test//"):
@@ -112,7 +110,7 @@ def test_another_client_of_the_process_remembers_too_however_the_address_is_spel
     assert len(seen(session)) == 1
 
 
-def test_two_people_with_equal_answers_each_get_a_draw(stub, hostile, survey):
+def test_two_people_with_equal_answers_have_separate_draws(stub, hostile, survey):
     answers = iter([(503, b"{}")] * 4)
     session = hostile(lambda request: next(answers, None) or stub(request))
     client = client_of(session)
@@ -123,11 +121,11 @@ def test_two_people_with_equal_answers_each_get_a_draw(stub, hostile, survey):
     assert [one.status for one in both] == ["accepted", "accepted"]
     assert len(stub.counted) == 2
     assert len(set(map(tuple, stub.counted.values()))) == 2
-    # What the first of them was counted with is what the collector saw all the time.
+    # The first of them was counted with the report that the collector had seen before.
     assert len(seen(session)) == 2
 
 
-def test_people_with_equal_answers_at_the_same_time_have_a_draw_each(hostile, survey):
+def test_concurrent_people_with_equal_answers_have_separate_draws(hostile, survey):
     people = 6
     together = threading.Barrier(people)
 
@@ -158,7 +156,7 @@ def retitled(survey: Survey, i: int) -> Survey:
 
 
 def with_another_question(survey: Survey, i: int) -> Survey:
-    """The same questions and one that may be left out, in another order."""
+    """Return the survey with an additional optional question, in another order."""
     extra = Attribute(f"more{i}", ("x", "y"), missing=("no answer",), optional=True)
     schema = Schema((extra, *reversed(survey.schema.attributes)))
     kept = dict.fromkeys(schema.names, "2/5" if i % 2 else "1/2")
@@ -183,7 +181,7 @@ def test_a_collector_that_changes_the_survey_each_time_gets_one_draw(
             assert "'c'" not in str(caught.value)
     assert refused == {AnsweredBefore}
     assert len(seen(session)) == 1
-    # The version that was drawn for is answered with that draw, and after that another one is.
+    # The original version is answered with its draw; afterwards another draw is possible.
     stub.survey = change(survey, 0)
     with pytest.raises(ClientError):
         client_of(session).submit(stub.survey, RECORD)
@@ -195,7 +193,7 @@ def test_a_collector_that_changes_the_survey_each_time_gets_one_draw(
             assert client_of(session).submit(stub.survey, RECORD).status == "accepted"
 
 
-def test_numbers_and_lists_are_the_same_answers_however_they_are_written(hostile, stub):
+def test_equivalent_numbers_and_lists_are_the_same_answers(hostile, stub):
     pets = MultipleResponse("pets")
     options = [
         Attribute(f"pets.{pet}", ("no", "yes"), ("yes",), question=pets) for pet in ("cat", "dog")
@@ -210,9 +208,7 @@ def test_numbers_and_lists_are_the_same_answers_however_they_are_written(hostile
     assert len(seen(session)) == 1
 
 
-def test_many_records_of_which_one_was_answered_before_leave_all_draws_as_they_were(
-    hostile, stub, survey
-):
+def test_a_batch_with_an_answered_record_leaves_all_draws_unchanged(hostile, stub, survey):
     session = hostile(lambda _: (503, b"{}"))
     client = client_of(session)
     for record in (RECORD, OTHER):
@@ -229,7 +225,7 @@ def test_many_records_of_which_one_was_answered_before_leave_all_draws_as_they_w
 
 @pytest.mark.parametrize("kept", [False, True])
 @pytest.mark.parametrize("answer", [(503, b"{}"), (409, b"{}")], ids=["503", "409"])
-def test_every_respondent_has_one_draw_however_the_name_is_composed(
+def test_respondents_have_one_draw_for_all_unicode_forms_of_their_name(
     hostile, survey, kept, answer, tmp_path
 ):
     session = hostile(lambda _: answer)
@@ -244,7 +240,7 @@ def test_every_respondent_has_one_draw_however_the_name_is_composed(
 
 
 @pytest.mark.parametrize("respondent", ["", 7, b"ada"])
-def test_a_respondent_that_is_no_text_is_refused(hostile, survey, respondent):
+def test_a_respondent_that_is_not_text_is_refused(hostile, survey, respondent):
     session = hostile(lambda _: (503, b"{}"))
     with pytest.raises(ParameterError, match="respondent: expected text"):
         client_of(session).submit(survey, RECORD, respondent=respondent)
@@ -252,7 +248,7 @@ def test_a_respondent_that_is_no_text_is_refused(hostile, survey, respondent):
 
 
 @pytest.mark.parametrize("answer", [(503, b"{}"), (409, b"{}")], ids=["503", "409"])
-def test_many_records_are_drawn_once_however_often_they_are_submitted(hostile, survey, answer):
+def test_a_resubmitted_batch_is_drawn_once(hostile, survey, answer):
     session = hostile(lambda _: answer)
     records = [RECORD] * 50 + [OTHER] * 50
     for _ in range(10):
@@ -261,7 +257,7 @@ def test_many_records_are_drawn_once_however_often_they_are_submitted(hostile, s
     assert len(seen(session)) == 100
 
 
-def test_many_records_that_were_sent_in_part_count_once(stub, hostile, survey, monkeypatch):
+def test_a_partly_sent_batch_counts_once(stub, hostile, survey, monkeypatch):
     monkeypatch.setattr(client_module, "BATCH", 4)
     answers = iter([None, (503, b"{}"), (503, b"{}")])
     session = hostile(lambda request: next(answers, None) or stub(request))
@@ -274,14 +270,12 @@ def test_many_records_that_were_sent_in_part_count_once(stub, hostile, survey, m
     assert (delivery.accepted, delivery.duplicates) == (6, 4)
     assert len(stub.counted) == 10
     assert len(seen(session)) == 10
-    # And whoever comes next has a report of their own.
+    # The next person has a separate report.
     assert client.submit(survey, RECORD).status == "accepted"
 
 
 @pytest.mark.parametrize("kept", [False, True])
-def test_whoever_comes_back_with_another_invitation_sends_the_same_report(
-    stub, session, kept, tmp_path
-):
+def test_a_retry_with_another_invitation_sends_the_same_report(stub, session, kept, tmp_path):
     stub.terms = Terms(invitations=True)
     one = client_of(session, outbox=tmp_path / "outbox.db" if kept else None)
     for _ in range(3):
@@ -293,13 +287,13 @@ def test_whoever_comes_back_with_another_invitation_sends_the_same_report(
 
 
 def bare(records: int) -> Survey:
-    """A survey whose reports are the records, so that their order is seen."""
+    """Return a survey whose reports are the records, which makes their order visible."""
     schema = Schema((Attribute("number", tuple(map(str, range(records))), sensitive=False),))
     return Survey("bare", "Bare", schema, RandomizedResponse({"number": "1"}))
 
 
 @pytest.mark.parametrize("kept", [False, True])
-def test_reports_tell_nothing_of_the_order_of_records(answering, kept, tmp_path):
+def test_reports_are_sent_in_random_order(answering, kept, tmp_path):
     stub = Stub(bare(1_000), terms=Terms(invitations=True))
     session, adapter = answering(stub)
     outbox = tmp_path / "outbox.db" if kept else None
@@ -311,13 +305,13 @@ def test_reports_tell_nothing_of_the_order_of_records(answering, kept, tmp_path)
     order = [report["values"][0] for report in batch["reports"]]
     assert sorted(order) == list(range(1_000))
     assert order != sorted(order)
-    # Of a random order, one record in a thousand on average stays where it was.
+    # In a random order, one record on average keeps its position.
     assert sum(place == number for place, number in enumerate(order)) < 20
     # Each report has the invitation of its record.
     assert [report["invitation"] for report in batch["reports"]] == [INVITATIONS[i] for i in order]
 
 
-def test_what_failed_calls_leave_in_memory_holds_no_record_and_is_keyed_by_the_process(survey):
+def test_failed_calls_leave_no_record_in_memory_and_marks_are_keyed(survey):
     records = [RECORD, OTHER, RECORD]
     client = Client(NOWHERE, max_gamma="1000000", retries=0)
     with pytest.raises(HalftruthError):

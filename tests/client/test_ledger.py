@@ -1,4 +1,4 @@
-"""A device adds up what one person's reports cost, and refuses what would exceed the promise."""
+"""A device adds up the cost of a person's reports, and refuses those beyond the promise."""
 
 import itertools
 import json
@@ -32,13 +32,13 @@ RECORD = {"smoker": "yes", "drinks": "daily"}
 
 
 def wave(number=1, id=None, *, series="panel", total="9", gamma="3", title="Health"):
-    """A wave of a series; of none where `series` is None."""
+    """Return a wave of a series; without a series if `series` is None."""
     member = series and Series(id=series, wave=number, total_gamma=total)
     return Survey(id or f"health-{number}", title, SCHEMA, GammaDiagonal(gamma), series=member)
 
 
 def answer(client, stub, survey, respondent="ada"):
-    """Fetch a survey for a respondent, who answers it."""
+    """Fetch a survey for a respondent, and submit the answers."""
     stub.survey = survey
     return client.submit(
         client.survey(survey.id, respondent=respondent), RECORD, respondent=respondent
@@ -46,7 +46,7 @@ def answer(client, stub, survey, respondent="ada"):
 
 
 def refusal(client, stub, survey):
-    """The field that a survey is refused for, before anything is asked and when it is sent."""
+    """Return the fields of the refusals when the survey is fetched and when it is submitted."""
     fields = []
     stub.survey = survey
     for call in (
@@ -71,11 +71,11 @@ def test_waves_are_answered_until_the_total_is_spent(stub, client, session):
     assert refusal(one, stub, wave(3)) == ["series.total_gamma"] * 2
     assert len(posted(session)) == before
     assert one.ledger("ada") == ledger
-    # Another person has a ledger of their own.
+    # Another person has a separate ledger.
     assert answer(one, stub, wave(3), respondent="bob").status == "accepted"
 
 
-def test_a_report_that_can_reveal_a_sensitive_answer_spends_more_than_any_total(stub, client):
+def test_a_report_that_can_reveal_a_sensitive_answer_exceeds_every_total(stub, client):
     rules_out = [["1/2", "0", "1/4"], ["1/2", "1/2", "1/4"], ["0", "1/2", "1/2"]]
     schema = Schema([Attribute("a", ["x", "y", "z"])])
     survey = Survey("s", "S", schema, DistortionMatrices({"a": rules_out}))
@@ -90,18 +90,18 @@ def test_a_report_that_can_reveal_a_sensitive_answer_spends_more_than_any_total(
     assert refused.value.field == "max_total_gamma"
 
 
-def test_a_report_that_no_collector_confirmed_counts(stub, client, tmp_path):
+def test_an_unconfirmed_report_counts(stub, client, tmp_path):
     one = client(outbox=tmp_path / "outbox.db", retries=0)
     survey = wave(1)
     stub.survey = survey
     one.survey(survey.id)
     stub.away = True
     assert one.submit(survey, RECORD, respondent="ada").status == "waiting"
-    # Another process, later.
+    # A later process.
     assert client(outbox=tmp_path / "outbox.db").ledger("ada").gamma == 3
 
 
-def test_what_was_refused_before_sending_costs_nothing(stub, client):
+def test_a_report_refused_before_sending_costs_nothing(stub, client):
     one = client(retries=0)
     stub.survey = survey = wave(1)
     stub.away = True
@@ -110,8 +110,8 @@ def test_what_was_refused_before_sending_costs_nothing(stub, client):
     assert one.ledger("ada") == Ledger()
 
 
-#: What a collector serves after wave 1 of a total of 9, what the caller sets, and the field that
-#: the device refuses it for: None where it is answered, since it breaks nothing that was promised.
+#: A survey served after wave 1 with a total of 9, client options, and the field of the refusal:
+#: None if it is answered, because no promise is broken.
 ATTACKS = {
     "repeats the wave as a survey of another name": (wave(1, "health-b"), {}, "series.wave"),
     "repeats the wave in other words": (wave(1, "health-1", title="Well?"), {}, "respondent"),
@@ -140,7 +140,7 @@ ATTACKS = {
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_a_collector_gets_no_draw_beyond_what_it_promised(stub, client, session, attack):
+def test_a_collector_gets_no_draw_beyond_the_promised_total(stub, client, session, attack):
     served, options, field = ATTACKS[attack]
     one = client(**options)
     answer(one, stub, wave(1))
@@ -150,14 +150,14 @@ def test_a_collector_gets_no_draw_beyond_what_it_promised(stub, client, session,
     assert len(posted(session)) == before + (field is None)
 
 
-def test_another_address_has_the_same_ledger(stub, client, session):
+def test_all_addresses_share_the_ledger(stub, client, session):
     answer(client(), stub, wave(1))
     session.mount("http://elsewhere.test", session.get_adapter(URL))
     other = Client("http://elsewhere.test", max_gamma="19", session=session)
     assert refusal(other, stub, wave(1, "health-b")) == ["series.wave"] * 2
 
 
-def test_each_pinned_key_has_a_ledger_and_a_key_that_is_not_pinned_none(stub, client):
+def test_each_pinned_key_has_a_ledger(stub, client):
     keys = [OPERATOR.public, STRANGER.public]
     both, one = client(operator_keys=keys), client(operator_keys=keys[:1])
     stub.signer = OPERATOR
@@ -170,7 +170,7 @@ def test_each_pinned_key_has_a_ledger_and_a_key_that_is_not_pinned_none(stub, cl
     assert [entry.operator for entry in one.ledger("ada").entries] == keys[:1]
 
 
-def test_whoever_is_not_named_answers_no_wave(stub, client, session):
+def test_waves_require_a_respondent(stub, client, session):
     stub.survey = survey = wave(1)
     for options in ({}, {"max_total_gamma": "9"}):
         one = client(**options)
@@ -182,7 +182,7 @@ def test_whoever_is_not_named_answers_no_wave(stub, client, session):
     assert posted(session) == []
 
 
-def test_a_ledger_that_was_forgotten_begins_anew(stub, client):
+def test_a_deleted_ledger_restarts(stub, client):
     one = client()
     for number in (1, 2):
         answer(one, stub, wave(number))
@@ -192,7 +192,7 @@ def test_a_ledger_that_was_forgotten_begins_anew(stub, client):
     assert one.ledger("ada").gamma == 3
 
 
-def test_two_waves_at_once_cannot_both_take_what_is_left(stub, client, tmp_path):
+def test_concurrent_waves_cannot_exceed_the_total(stub, client, tmp_path):
     survey = [wave(number, total="8") for number in range(1, 9)]
     outbox = tmp_path / "outbox.db"
     made = [client(outbox=outbox, retries=0) for _ in survey]
@@ -215,7 +215,7 @@ def test_two_waves_at_once_cannot_both_take_what_is_left(stub, client, tmp_path)
     assert sorted(outcomes) == ["series.total_gamma"] * 7 + ["waiting"]
 
 
-def test_the_ledger_names_nobody_and_holds_no_answer(stub, client, tmp_path):
+def test_the_ledger_contains_no_name_and_no_answer(stub, client, tmp_path):
     outbox = tmp_path / "outbox.db"
     answer(client(outbox=outbox), stub, wave(1))
     with sqlite3.connect(outbox) as connection:
@@ -232,7 +232,7 @@ def test_the_ledger_names_nobody_and_holds_no_answer(stub, client, tmp_path):
     }
 
 
-def test_a_damaged_ledger_lets_nothing_be_asked_or_sent(stub, client, session, tmp_path):
+def test_a_damaged_ledger_refuses_all_surveys(stub, client, session, tmp_path):
     bounded = client(outbox=tmp_path / "outbox")
     answer(bounded, stub, wave(1))
     with closing(sqlite3.connect(tmp_path / "outbox", isolation_level=None)) as connection:
@@ -242,7 +242,7 @@ def test_a_damaged_ledger_lets_nothing_be_asked_or_sent(stub, client, session, t
 
 
 @pytest.mark.parametrize("limit", ["1", "0.5"])
-def test_a_limit_that_nothing_meets_is_refused(limit):
+def test_an_invalid_max_total_gamma_is_refused(limit):
     with pytest.raises(ParameterError, match="max_total_gamma"):
         Client(NOWHERE, max_gamma="19", max_total_gamma=limit)
 
@@ -272,7 +272,7 @@ SCHEMAS = {
 
 
 def feasible(schema):
-    """Every record that somebody can have."""
+    """Return all feasible records."""
     return [
         codes
         for codes in itertools.product(*map(range, schema.shape))
@@ -282,7 +282,7 @@ def feasible(schema):
 
 @pytest.mark.parametrize("kind", CASES)
 @pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
-def test_two_waves_tell_exactly_what_the_ledger_says(kind, schema):
+def test_the_ledger_of_two_waves_is_exact(kind, schema):
     surveys = [
         Survey(f"w{gamma}", "W", schema, CASES[kind](gamma), series=None) for gamma in ("3", "5")
     ]
@@ -291,7 +291,7 @@ def test_two_waves_tell_exactly_what_the_ledger_says(kind, schema):
         [walked(partial(survey.perturbation.report, record)) for record in records]
         for survey in surveys
     ]
-    # What can be seen of the views; then the largest ratio, of all histories and of one question's.
+    # By the observable views: the largest ratio, overall and for each question.
     largest: dict[tuple, dict[str | None, Fraction]] = {}
     for first, second in itertools.product(*(sorted(set().union(*each)) for each in likelihoods)):
         ledger = Ledger(
@@ -308,7 +308,7 @@ def test_two_waves_tell_exactly_what_the_ledger_says(kind, schema):
         for question in promised:
             free = set(schema.names) if question is None else schema.dependents(question)
             kept = [j for j, name in enumerate(schema.names) if name not in free]
-            # Answers may change from wave to wave: each wave has its own worst pair of records.
+            # Answers may change between waves, so each wave has its own worst pair of records.
             ratio = Fraction(1)
             for of, values in zip(likelihoods, (first, second), strict=True):
                 pairs = [

@@ -1,4 +1,4 @@
-"""Reports that wait arrive once, and what a respondent gave is remembered."""
+"""Waiting reports arrive once, and a respondent's report is stored."""
 
 import stat
 import threading
@@ -20,7 +20,7 @@ from wire import free_port, listening
 from .conftest import INVITATIONS, NOWHERE, counted, waiting
 
 
-def test_a_report_waits_in_the_outbox_until_the_collector_is_back(
+def test_reports_wait_in_the_outbox_until_the_collector_is_reachable(
     live, survey, record, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(client_module, "BATCH", 4)
@@ -34,14 +34,14 @@ def test_a_report_waits_in_the_outbox_until_the_collector_is_back(
         away.flush()
     assert counted(live.store) == 0
     with listening(live.app, port):
-        # Another process, later.
+        # A later process.
         back = Client(url, max_gamma="19", outbox=outbox, retries=0)
         assert back.flush().accepted == 10
         assert back.flush().accepted == 0
     assert counted(live.store) == 10
 
 
-def test_the_outbox_is_for_its_owner_alone(tmp_path):
+def test_the_outbox_is_readable_only_by_its_owner(tmp_path):
     outbox = tmp_path / "outbox.db"
     Client(NOWHERE, max_gamma="19", outbox=outbox)
     assert stat.S_IMODE(outbox.stat().st_mode) == 0o600
@@ -61,7 +61,7 @@ def test_a_respondent_who_answers_again_sends_the_same_report(live, survey, tmp_
     assert counted(live.store) == 2
 
 
-def test_a_respondent_who_answers_twice_at_once_sends_one_report(live, survey, record, tmp_path):
+def test_concurrent_submissions_of_a_respondent_send_one_report(live, survey, record, tmp_path):
     client = Client(live.url, max_gamma="19", outbox=tmp_path / "outbox.db")
     ids: list[object] = []
     threads = [
@@ -79,7 +79,7 @@ def test_a_respondent_who_answers_twice_at_once_sends_one_report(live, survey, r
     assert counted(live.store) == 1
 
 
-def test_a_replaced_survey_is_not_remembered_as_answered(stub, client, record, tmp_path):
+def test_a_replaced_survey_can_be_answered(stub, client, record, tmp_path):
     old = Survey("health", "Health, before", stub.survey.schema, GammaDiagonal("19"))
     one = client(outbox=tmp_path / "outbox.db")
     with pytest.raises(RequestRefused, match="another version"):
@@ -88,7 +88,7 @@ def test_a_replaced_survey_is_not_remembered_as_answered(stub, client, record, t
 
 
 def published(live, *ids):
-    """More surveys like the small one."""
+    """Publish more surveys like the small one."""
     survey = live.store.surveys.get("health").survey()
     made = [Survey(id, id, survey.schema, survey.mechanism) for id in ids]
     for each in made:
@@ -97,7 +97,7 @@ def published(live, *ids):
 
 
 def kept(live, tmp_path, record, surveys, count=3):
-    """A client whose outbox has reports to some surveys, in this order, kept while it was away."""
+    """Return a client with stored reports to these surveys, and its collector's server."""
     port, outbox = free_port(), tmp_path / "outbox.db"
     client = Client(f"http://127.0.0.1:{port}", max_gamma="19", outbox=outbox, retries=0)
     for survey in surveys:
@@ -105,7 +105,7 @@ def kept(live, tmp_path, record, surveys, count=3):
     return client, listening(live.app, port)
 
 
-def test_reports_to_a_deleted_survey_hold_up_no_other_one(live, survey, record, tmp_path):
+def test_reports_to_a_deleted_survey_do_not_block_others(live, survey, record, tmp_path):
     deleted, other = published(live, "deleted", "other")
     client, served = kept(live, tmp_path, record, [deleted, survey, other])
     operations.delete_survey(live.store, "deleted")
@@ -116,12 +116,12 @@ def test_reports_to_a_deleted_survey_hold_up_no_other_one(live, survey, record, 
             Unsent("deleted", 3, "there is no survey 'deleted'", is_waiting=True),
         )
         assert [counted(live.store, each) for each in ("health", "other")] == [3, 3]
-        # They keep waiting: the survey may be published once more.
+        # They keep waiting, since the survey may be published again.
         operations.publish_survey(live.store, deleted)
         assert client.flush() == Delivery(accepted=3)
 
 
-def test_the_next_report_takes_others_along_whatever_cannot_be_sent(
+def test_the_next_report_sends_others_along_despite_failures(
     live, survey, record, tmp_path, caplog
 ):
     deleted, second, other = published(live, "deleted", "second", "other")
@@ -131,12 +131,12 @@ def test_the_next_report_takes_others_along_whatever_cannot_be_sent(
     with served:
         for _ in range(3):
             assert client.submit(survey, record).status == "accepted"
-        # One request after each report: two in vain, the third for the survey that is there.
+        # One request after each report: two fail, the third is for the existing survey.
         assert counted(live.store, "other") == 3
         assert caplog.text.count("could not be sent") == 2
 
 
-def test_a_collector_that_stops_answering_is_asked_no_more(live, survey, record, tmp_path):
+def test_a_flush_stops_when_the_collector_becomes_unreachable(live, survey, record, tmp_path):
     first, second, third = published(live, "first", "second", "third")
     client, served = kept(live, tmp_path, record, [first, second, third])
     post, asked = client._transport.post, []
@@ -155,12 +155,12 @@ def test_a_collector_that_stops_answering_is_asked_no_more(live, survey, record,
             ("second", "cannot be reached"),
             ("third", "cannot be reached"),
         ]
-        # Where nothing at all could be tried, that is an error.
+        # If no report can be tried, the flush fails.
         with pytest.raises(CollectorUnavailable):
             client.flush()
 
 
-def test_the_outbox_keeps_an_invitation_only_while_its_report_waits(stub, client, record, tmp_path):
+def test_the_outbox_keeps_invitations_only_while_reports_wait(stub, client, record, tmp_path):
     outbox = tmp_path / "outbox.db"
     stub.terms = Terms(invitations=True)
     stub.away = True

@@ -1,4 +1,4 @@
-"""A client refuses whatever protects less than its caller asked for."""
+"""A client refuses surveys that protect less than its caller requires."""
 
 import pytest
 from halftruth_client import Client, SurveyRefused
@@ -17,7 +17,7 @@ OPEN_PLACE = Schema(
 )
 
 
-def test_a_survey_is_held_against_the_limit_fetched_or_not(live, survey, record):
+def test_max_gamma_is_checked_for_fetched_and_given_surveys(live, survey, record):
     fetched = Client(live.url, max_gamma="19").survey("health")
     assert (fetched.digest, fetched.schema) == (survey.digest, survey.schema)
     client = Client(live.url, max_gamma="18.9")
@@ -31,8 +31,8 @@ def test_a_survey_is_held_against_the_limit_fetched_or_not(live, survey, record)
     assert live.store.reports.counts("health")[1].reports == 0
 
 
-def test_a_report_that_can_rule_an_answer_out_is_refused(live):
-    # No "no" is ever reported as "yes": a "yes" proves itself.
+def test_a_survey_whose_report_can_rule_an_answer_out_is_refused(live):
+    # "no" is never reported as "yes", so a "yes" is proof.
     schema = Schema((Attribute("smoker", ("no", "yes"), sensitive=False),))
     telling = DistortionMatrices({"smoker": [["1", "0.5"], ["0", "0.5"]]})
     operations.publish_survey(live.store, Survey("telling", "Telling", schema, telling))
@@ -40,7 +40,7 @@ def test_a_report_that_can_rule_an_answer_out_is_refused(live):
         Client(live.url, max_gamma="1000000").survey("telling")
 
 
-def test_the_caller_alone_can_let_an_answer_be_proved_and_the_other_one_still_counts(live):
+def test_provable_answers_must_be_allowed_and_other_questions_count(live):
     # Triangular: amplification 1/p = 4 of a "yes", and a "no" is proved. Forced response: 5.
     designs = {
         "smoker": {"design": "triangular", "prevalence": "1/4", "not_sensitive": "no"},
@@ -65,12 +65,12 @@ def test_the_caller_alone_can_let_an_answer_be_proved_and_the_other_one_still_co
 
 
 @pytest.mark.parametrize("limit", ["1", "0.5", "", "x", 19.0, None, True])
-def test_a_limit_is_an_exact_number_above_1(limit):
+def test_an_invalid_max_gamma_is_refused(limit):
     with pytest.raises(ParameterError, match="max_gamma"):
         Client("http://collector.test", max_gamma=limit)
 
 
-def test_what_is_sent_unperturbed_is_allowed_in_a_pinned_survey_alone(live):
+def test_unperturbed_answers_are_allowed_only_in_a_pinned_survey(live):
     bare = Survey("place", "Place", OPEN_PLACE, RandomizedResponse({"smoker": "0.9", "place": "1"}))
     operations.publish_survey(live.store, bare)
     unpinned = Client(live.url, max_gamma="9", unprotected=["place"])
@@ -85,10 +85,10 @@ def test_what_is_sent_unperturbed_is_allowed_in_a_pinned_survey_alone(live):
     other = Survey("place", "Place", relabelled, bare.mechanism)
     with pytest.raises(SurveyRefused, match="expected its digest to be pinned"):
         pinned.submit(other, answers)
-    # Pins are kept where nothing is unprotected, too.
+    # Pins are enforced without unprotected questions, too.
     with pytest.raises(SurveyRefused, match="it is not pinned"):
         Client(live.url, max_gamma="19", digests=[bare.digest]).survey("health")
-    # What names nothing of a survey asks for no pin.
+    # Names that are not in a survey require no pin.
     assert Client(live.url, max_gamma="19", unprotected=["place"]).survey("health")
     with pytest.raises(ParameterError, match="digests"):
         Client(live.url, max_gamma="19", digests=bare.digest)

@@ -1,4 +1,4 @@
-"""Questions and answers as objects, above all those of which several options may be chosen."""
+"""Questions and answers as objects, in particular multiple-response questions."""
 
 import pytest
 from every_kind import survey
@@ -14,7 +14,7 @@ def questions():
     return Questions(survey().schema)
 
 
-def test_an_option_is_the_answer_of_those_who_chose_it(questions):
+def test_an_option_stands_for_the_answer_yes(questions):
     assert questions.symptoms.cough == Answer("symptoms.cough", "yes")
     assert [str(option) for option in questions.symptoms][1:] == [
         "symptoms.fever=yes",
@@ -24,7 +24,7 @@ def test_an_option_is_the_answer_of_those_who_chose_it(questions):
     assert answer == {"symptoms.cough": "yes"}
 
 
-def test_a_question_with_several_answers_is_one_question_or_stands_for_its_options(questions):
+def test_a_multiple_response_question_expands_to_its_options(questions):
     assert [question.name for question in questions] == [
         "drinks", "smoker", "cigarettes", "content", "symptoms", "sleep",
     ]  # fmt: skip
@@ -36,12 +36,12 @@ def test_a_question_with_several_answers_is_one_question_or_stands_for_its_optio
     assert line == "symptoms (Which did you have?), several of: cough, fever, pain"
 
 
-def test_an_option_is_found_by_its_own_name_as_a_question(questions):
+def test_an_option_can_be_looked_up_as_a_question(questions):
     option = questions["symptoms.cough"]
     assert isinstance(option, Question)
     assert option.no == Answer("symptoms.cough", "no")
 
 
-def test_an_option_that_is_not_there_is_named_with_those_that_are(questions):
+def test_an_unknown_option_is_an_error_that_lists_the_options(questions):
     with pytest.raises(AttributeError, match="expected one of: cough"):
         _ = questions.symptoms.couhg

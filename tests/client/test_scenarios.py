@@ -1,6 +1,4 @@
-"""What becomes of one person's report, whatever a collector or relay answers: the table of both
-clients.
-"""
+"""The outcome of a report for each response of a collector or relay: scenarios of both clients."""
 
 import base64
 import json
@@ -42,7 +40,7 @@ def survey_of(document: str) -> Survey:
 
 
 class Collector:
-    """Publishes surveys, and answers some reports as a scenario says, itself or as their relay.
+    """Publishes surveys and answers reports as a scenario specifies, itself or as their relay.
 
     Each report is counted once.
     """
@@ -58,12 +56,12 @@ class Collector:
         return survey_of(json.dumps(TABLE["survey"] | {"id": id, "title": self.title} | relay))
 
     def read(self, url: str, id: str, batch: dict) -> dict:
-        """The one report of a batch, sent to whom it should be, opened where it is for a relay."""
+        """Return the single report of a batch, checked for its URL and decrypted for a relay."""
         [report] = batch["reports"]
         assert url.startswith(URL if self.relay is None else RELAY["url"])
         if self.relay is None:
             return report
-        # Of one length, by an id of its own, and sealed to the collector inside.
+        # Of constant length, under a separate id, and sealed to the collector inside.
         assert report.keys() == {"id", "sealed"}
         digest, sealed = batch["digest"], base64.b64decode(report["sealed"])
         relay_id, size = UUID(report["id"]), self.survey(id).report_space.packed_size
@@ -117,7 +115,7 @@ def submitted(client: Client, survey: Survey, **invitation) -> str:
 
 
 def flushed(client: Client, ids: set[str]) -> dict[str, str]:
-    """What became of the report of each survey."""
+    """Flush the client, and return the status of each survey's report."""
     try:
         delivery = client.flush()
     except CollectorUnavailable:
@@ -130,7 +128,7 @@ def flushed(client: Client, ids: set[str]) -> dict[str, str]:
 
 
 def scenarios():
-    """Each scenario with and without a relay, as far as it is about surveys that can have one."""
+    """Yield each scenario with and without a relay, where relays apply."""
     for scenario in TABLE["scenarios"]:
         if "relay" not in scenario:
             yield pytest.param(scenario, None, id=scenario["name"])
@@ -140,13 +138,13 @@ def scenarios():
 
 
 @pytest.mark.parametrize(("scenario", "relay"), list(scenarios()))
-def test_a_report_becomes_what_the_table_says(scenario, relay, answering, tmp_path):
+def test_reports_follow_the_scenario(scenario, relay, answering, tmp_path):
     collector, outbox = Collector(scenario.get("terms", {}), relay), tmp_path / "outbox.db"
     session, _ = answering(collector)
     for step in scenario["steps"]:
         answers, id = step.get("answers", []), step.get("survey", "health")
         by_id = answers if isinstance(answers, dict) else {id: answers}
-        # The step is made again with a relay.
+        # Copy the answers, since the step is run again with a relay.
         collector.answers = {id: [*left] for id, left in by_id.items()}
         collector.always = step.get("always", False)
         collector.is_away = step.get("collector") == "away"
@@ -169,7 +167,7 @@ def test_a_report_becomes_what_the_table_says(scenario, relay, answering, tmp_pa
                 result = submitted(client, collector.survey(id), invitation=code)
                 assert result == step["is"], step
     assert len(collector.posted) == scenario["posts"]
-    # One draw of each survey, and one report counted.
+    # One draw per survey, and one counted report.
     draws = Counter(id for id, _ in {(id, (r["id"], *r["values"])) for id, r in collector.posted})
     assert set(draws.values()) <= {1}
     assert max(Counter(collector.counted.values()).values(), default=0) <= 1
@@ -178,7 +176,7 @@ def test_a_report_becomes_what_the_table_says(scenario, relay, answering, tmp_pa
         assert [report["invitation"] for _, report in collector.posted] == codes
 
 
-def test_many_reports_go_to_the_relay_in_one_request_and_wait_for_it(answering, tmp_path):
+def test_a_batch_for_a_relay_is_one_request_and_waits_for_it(answering, tmp_path):
     survey = survey_of(json.dumps(TABLE["survey"] | {"id": "health", "relay": RELAY}))
     collector, batches, is_away = Collector({}, RELAY), [], True
 
@@ -192,7 +190,7 @@ def test_many_reports_go_to_the_relay_in_one_request_and_wait_for_it(answering, 
 
     session, adapter = answering(answer)
     client = Client(URL, max_gamma=10**9, outbox=tmp_path / "outbox.db", session=session, retries=0)
-    # The table's survey has the title that the collector publishes.
+    # The survey of the scenarios has the title that the collector publishes.
     delivery = client.submit_many(survey, [RECORD] * 5)
     assert not delivery.is_complete
     [unsent] = delivery.unsent
@@ -208,10 +206,10 @@ def test_many_reports_go_to_the_relay_in_one_request_and_wait_for_it(answering, 
     assert url == f"{RELAY['url']}/v1/surveys/health/reports"
     assert len({report["id"] for report in reports}) == 5
     assert {len(report["sealed"]) for report in reports} == {len(reports[0]["sealed"])}
-    # What a relay hides is no reason to accept a larger amplification.
+    # A relay does not justify a larger amplification.
     with pytest.raises(SurveyRefused) as refused:
         Client(URL, max_gamma=19, session=session).survey("health")
     assert refused.value.field == "max_gamma"
-    # No id of a report is in what the collector was asked.
+    # No request to the collector contains a report id.
     asked = [request.url for request in adapter.asked if request.url.startswith(URL)]
     assert set(asked) == {f"{URL}/v1/surveys/health"}

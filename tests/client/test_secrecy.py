@@ -1,4 +1,4 @@
-"""A true record stays where it is: not on the wire, on disk, in a log or in an error."""
+"""True answers never leave the process: not in requests, files, logs or errors."""
 
 import logging
 import sqlite3
@@ -16,7 +16,7 @@ from halftruth_shared import Attribute, GammaDiagonal, HalftruthError, Schema, S
 SECRET = "answer-7731"
 SCHEMA = Schema((Attribute("illness", ("none", SECRET)), Attribute("sex", ("f", "m"))))
 TRUE_RECORD = {"illness": SECRET, "sex": "f"}
-#: An answer outside the schema, as a slip of the form builder's would send it.
+#: An answer outside the schema, as a faulty form might send it.
 NOT_AN_ANSWER = "answer-9942"
 
 
@@ -26,7 +26,7 @@ def survey() -> Survey:
 
 
 def locals_of(trace: TracebackType | None) -> list[str]:
-    """What a crash report would show of the frames of this project."""
+    """Return the local variables of this project's frames, as a crash report would."""
     shown = []
     while trace is not None:
         if "halftruth" in trace.tb_frame.f_globals.get("__name__", ""):
@@ -36,7 +36,7 @@ def locals_of(trace: TracebackType | None) -> list[str]:
 
 
 def everything_of(error: BaseException) -> str:
-    """Text of an error with all that it carries along."""
+    """Return the text of an error with its chain, attributes and frames."""
     seen: list[str] = []
     chain: BaseException | None = error
     while chain is not None:
@@ -81,7 +81,7 @@ def test_no_true_answer_is_sent_logged_or_stored(live, survey, tmp_path, caplog,
         {"illness": SECRET, "sex": "f", "other": NOT_AN_ANSWER},
     ],
 )
-def test_no_error_about_a_record_holds_an_answer(live, survey, bad):
+def test_no_error_about_a_record_contains_an_answer(live, survey, bad):
     client = Client(live.url, max_gamma="19")
     for call in (
         lambda: client.submit(survey, bad),
@@ -89,21 +89,21 @@ def test_no_error_about_a_record_holds_an_answer(live, survey, bad):
     ):
         with pytest.raises(RecordError) as caught:
             call()
-        # The schema's own categories may be named as what would be accepted; so look at the
-        # answers that are in no schema, and at the record itself.
+        # The schema's categories may be listed as valid answers, so look for an answer outside the
+        # schema, and for the record itself.
         assert NOT_AN_ANSWER not in everything_of(caught.value)
         assert "'illness': '" not in everything_of(caught.value)
     assert live.store.reports.counts("illness")[1].reports == 0
 
 
 class Hostile(dict):
-    """A mapping whose own errors quote the answers."""
+    """A mapping whose errors quote the answers."""
 
     def __getitem__(self, key):
         raise KeyError(f"{key}: {NOT_AN_ANSWER}")
 
 
-def test_an_error_of_a_strange_mapping_is_not_passed_on(live, survey):
+def test_errors_of_a_mapping_are_not_passed_on(live, survey):
     client = Client(live.url, max_gamma="19")
     hostile = Hostile(illness=NOT_AN_ANSWER, sex="f")
     for call in (
@@ -117,7 +117,7 @@ def test_an_error_of_a_strange_mapping_is_not_passed_on(live, survey):
 
 
 @pytest.mark.parametrize("away", [True, False])
-def test_no_frame_or_error_holds_the_record_when_sending_fails(live, survey, away):
+def test_no_frame_or_error_contains_the_record_when_sending_fails(live, survey, away):
     operations.close_survey(live.store, "illness")
     url = "http://127.0.0.1:1" if away else live.url
     client = Client(url, max_gamma="19", retries=0)
@@ -129,12 +129,12 @@ def test_no_frame_or_error_holds_the_record_when_sending_fails(live, survey, awa
             call()
         assert SECRET not in str(caught.value)
         shown = locals_of(caught.value.__traceback__)
-        # This test's own frames are not the client's; its lambdas hold the record.
+        # This test's lambdas contain the record; the client's frames must not.
         assert [text for text in shown if "Attribute(" not in text and SECRET in text] == []
 
 
 @pytest.mark.parametrize("why", ["away", "refused", "too much", "no invitation", "a full disk"])
-def test_no_frame_holds_the_record_of_a_respondent_either(live, survey, monkeypatch, why):
+def test_no_frame_contains_the_record_of_a_respondent(live, survey, monkeypatch, why):
     url = "http://127.0.0.1:1" if why == "away" else live.url
     total, invitation = "2" if why == "too much" else None, "0" * 32 if why[:2] == "no" else None
     client = Client(url, max_gamma="19", max_total_gamma=total, retries=0)
@@ -153,7 +153,7 @@ def test_no_frame_holds_the_record_of_a_respondent_either(live, survey, monkeypa
     assert [text for text in shown if "Attribute(" not in text and SECRET in text] == []
 
 
-def test_the_client_needs_no_server_and_no_heavy_library():
+def test_the_client_imports_no_server_and_no_heavy_library():
     program = (
         "import sys; from halftruth_client import Client; Client('http://a.test', max_gamma='19');"
         "heavy = {'flask', 'scipy', 'sqlalchemy', 'pandas', 'halftruth_collector', 'click',"

@@ -1,4 +1,4 @@
-"""One address, one request, one clear error, and nothing that a collector could recognize."""
+"""Addresses, requests and errors of the transport, and the absence of identifying headers."""
 
 import tracemalloc
 import zlib
@@ -15,19 +15,19 @@ from .conftest import NOWHERE, URL
 
 
 @pytest.mark.parametrize("url", ["", "collector.test", "ftp://collector.test", "http://"])
-def test_an_address_is_a_web_address(url):
+def test_an_address_that_is_not_http_is_refused(url):
     with pytest.raises(ParameterError, match="url: expected"):
         Client(url, max_gamma="19")
 
 
-def test_an_id_cannot_lead_to_another_address(scripted):
+def test_ids_are_escaped_in_urls(scripted):
     session, adapter = scripted(404, {})
     with pytest.raises(HalftruthError):
         Client("http://collector.test", max_gamma="19", session=session).survey("../x?y")
     assert adapter.asked[0].url == "http://collector.test/v1/surveys/..%2Fx%3Fy"
 
 
-def test_a_page_that_is_no_collector_is_named(scripted):
+def test_a_response_that_is_not_from_a_collector_is_refused(scripted):
     session, _ = scripted(200, b"<html>Welcome</html>")
     with pytest.raises(RequestRefused, match="check the address"):
         Client("http://collector.test", max_gamma="19", session=session).survey("health")
@@ -37,7 +37,7 @@ def test_a_page_that_is_no_collector_is_named(scripted):
     "status", ["302 Found", "307 Temporary Redirect", "308 Permanent Redirect"]
 )
 def test_a_redirect_is_not_followed(status):
-    """A report would go to whomever the address names, with the token of an analyst."""
+    """It would send the report, or an analyst's token, to another host."""
     asked, report = [], Receipt(accepted=1, duplicates=0)
 
     def answer(environ, start_response):
@@ -66,7 +66,7 @@ def test_a_redirect_is_not_followed(status):
         ("3600", "; try again in 60 minutes"),
     ],
 )
-def test_a_pause_that_is_too_long_to_wait_for_is_said_in_minutes(seconds, said):
+def test_a_long_retry_after_is_an_error_that_states_the_delay(seconds, said):
     def answer(_, start_response):
         start_response("503 Service Unavailable", [("Retry-After", seconds)])
         return [b""]
@@ -76,14 +76,14 @@ def test_a_pause_that_is_too_long_to_wait_for_is_said_in_minutes(seconds, said):
     assert str(caught.value).partition("Unavailable")[2].endswith(said)
 
 
-def test_an_unreachable_collector_is_one_clear_line(survey, record):
+def test_an_unreachable_collector_is_a_one_line_error(survey, record):
     client = Client(NOWHERE, max_gamma="19", retries=0)
     with pytest.raises(CollectorUnavailable) as caught:
         client.submit(survey, record)
     assert str(caught.value) == f"collector {NOWHERE} cannot be reached (ConnectionError)"
 
 
-def test_no_cookie_is_kept_or_sent(answering, survey):
+def test_no_cookie_is_stored_or_sent(answering, survey):
     def respond(request):
         return 404, b"{}"
 
@@ -110,12 +110,12 @@ def test_no_cookie_is_kept_or_sent(answering, survey):
 @pytest.mark.parametrize(
     "spelled", ["HTTP://Collector.TEST", "http://collector.test/", "http://COLLECTOR.test//"]
 )
-def test_an_address_has_one_spelling(spelled):
+def test_addresses_are_normalized(spelled):
     assert Transport(spelled).url == "http://collector.test"
     assert Transport("http://collector.test/Base/").url == "http://collector.test/Base"
 
 
-def test_an_answer_that_is_far_larger_than_what_was_sent_is_read_no_further():
+def test_a_decompression_bomb_is_not_read_completely():
     size = 200 << 20
     packer = zlib.compressobj(wbits=31)
     bomb = b"".join(packer.compress(bytes(1 << 20)) for _ in range(size >> 20)) + packer.flush()

@@ -1,4 +1,4 @@
-"""Every number of the pages that walk through an example is what their commands print."""
+"""The output shown in the walk-through pages is what their commands print."""
 
 import re
 import runpy
@@ -47,7 +47,7 @@ def test_commands_print_what_the_manual_shows(page, commands, tmp_path, monkeypa
         ("waves.md", "mood-1.toml"),
     ],
 )
-def test_the_survey_shown_is_the_example(page, example):
+def test_the_survey_in_the_manual_is_the_example(page, example):
     [survey] = re.findall(r"^```toml\n(.*?)^```$", (DOCS / page).read_text("utf-8"), re.M | re.S)
     assert (DOCS / "examples" / example).read_text(encoding="utf-8").startswith(survey)
 

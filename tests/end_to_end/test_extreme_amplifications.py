@@ -1,6 +1,6 @@
-"""An amplification of 900 digits, or hardly above 1, is shown, planned and refused like any other.
+"""Amplifications of 900 digits, or barely above 1, are displayed, planned and refused normally.
 
-It is beyond every floating-point number: whatever turns it into one must not fail.
+They exceed the range of floating point, so no conversion to it may fail.
 """
 
 from fractions import Fraction
@@ -60,7 +60,7 @@ def browser(live, survey):
     return signed_in
 
 
-def test_every_page_is_shown(browser):
+def test_every_page_is_displayed(browser):
     for page in (
         "/",
         "/s/extreme",
@@ -73,7 +73,7 @@ def test_every_page_is_shown(browser):
         assert browser.get(page, follow_redirects=True).status_code == 200, page
 
 
-def test_it_is_planned_and_promised(survey):
+def test_plans_and_promises_are_finite(survey):
     result = plan(survey, PlanQuery(respondents=10_000, half_width=0.1))
     assert result.gamma is None
     assert any("about" in line or "e+" in line for line in result.protection)
@@ -86,7 +86,7 @@ def test_it_is_planned_and_promised(survey):
     assert Protection.of(survey).record.gamma == gamma
 
 
-def test_a_client_refuses_it_in_one_line(live):
+def test_the_client_refuses_it_in_one_line(live):
     with pytest.raises(HalftruthError, match="max_gamma") as caught:
         Client(live.url, max_gamma="19").survey("extreme")
     assert "\n" not in str(caught.value)

@@ -1,4 +1,4 @@
-"""What `make soak` breaks, in few rounds, and that its checks notice what they are to notice."""
+"""The faults of `make soak` in a few rounds, and checks that its assertions detect errors."""
 
 import hashlib
 import os
@@ -24,7 +24,7 @@ from wire import PATIENCE, REPORTS, children, listening, wait_until
 
 SOAK = Path(__file__).parents[1] / "soak"
 
-#: Each scenario, and the databases that it can befall.
+#: Scenarios, and the databases to which they apply.
 SCENARIOS = {
     "kill-collector": ["SQLite", "PostgreSQL"],
     "kill-postgres": ["PostgreSQL"],
@@ -39,12 +39,12 @@ SCENARIOS = {
     "cluster": ["files"],
 }
 
-#: Exit statuses of a suite that found something broken, and that lacks something, and the only
-#: scenarios that may in CI: not every container lets its root mount a file system.
+#: Exit statuses for a violation and for a missing requirement, and the only scenarios that may lack
+#: one in CI: not every container allows root to mount a file system.
 BROKEN, NOT_RUN, MAY_LACK = 1, 3, {"full-disk", "power-cut", "relay"}
 
 
-#: What nothing else shows by day; the others are for the night.
+#: The daily subset, which no other test covers; the rest runs at night.
 QUICK = {("kill-collector", "SQLite")}
 FAULTS = [(scenario, kind) for scenario, kinds in SCENARIOS.items() for kind in kinds]
 
@@ -53,7 +53,7 @@ FAULTS = [(scenario, kind) for scenario, kinds in SCENARIOS.items() for kind in 
     ("scenario", "database"),
     [pytest.param(*f, marks=[] if f in QUICK else pytest.mark.nightly) for f in FAULTS],
 )
-def test_every_acknowledged_report_is_counted_exactly_once_through(scenario, database):
+def test_acknowledged_reports_are_counted_exactly_once(scenario, database):
     status, said = soak("--quick", "--only", scenario, "--database", database)
     assert status == 0, said
     assert "kept" in said
@@ -61,19 +61,19 @@ def test_every_acknowledged_report_is_counted_exactly_once_through(scenario, dat
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("database", SCENARIOS["power-cut"])
-def test_a_power_cut_is_noticed_where_acknowledged_reports_are_not_synced(database):
+def test_a_power_cut_is_detected_if_reports_are_not_synced(database):
     status, said = soak("--quick", "--unsynced", "--only", "power-cut", "--database", database)
     assert status == BROKEN, said
     assert re.search(r"round \d: \d+ acknowledged reports are not counted", said)
 
 
-def test_no_scenario_is_left_out(suite):
+def test_all_scenarios_are_run(suite):
     assert {each.name: [*each.kinds] for each in suite.scenarios} == SCENARIOS
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_suite_that_is_told_to_stop_leaves_nothing(tmp_path, number):
+def test_a_stopped_suite_leaves_no_files_or_processes(tmp_path, number):
     process = subprocess.Popen(
         [sys.executable, SOAK / "run.py", "--only", "kill-collector", "--database", "SQLite"],
         stdout=subprocess.PIPE,
@@ -87,7 +87,7 @@ def test_a_suite_that_is_told_to_stop_leaves_nothing(tmp_path, number):
         process.send_signal(number)
         process.communicate(timeout=PATIENCE)
     finally:
-        # Killed, it would leave its collector behind.
+        # If killed, it would leave its collector running.
         process.terminate()
         process.communicate(timeout=PATIENCE)
     assert process.returncode != 0
@@ -96,12 +96,12 @@ def test_a_suite_that_is_told_to_stop_leaves_nothing(tmp_path, number):
 
 
 def texts_below(folder: Path) -> list[str]:
-    """What every log in the suite's folders says."""
+    """Return the contents of all logs in the suite's folders."""
     return [log.read_text() for log in folder.glob("*/*.log")]
 
 
 def soak(*options: str) -> tuple[int, str]:
-    """Exit status and output of the suite, which cleans up when it is told to stop."""
+    """Run the suite, which cleans up on termination, and return exit status and output."""
     process = subprocess.Popen(
         [sys.executable, SOAK / "run.py", *options], stdout=subprocess.PIPE, text=True
     )
@@ -118,7 +118,7 @@ def soak(*options: str) -> tuple[int, str]:
 
 @pytest.fixture
 def suite(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
-    """The suite's own modules, under the names they have for each other."""
+    """Import the suite's modules under their own names."""
     before = set(sys.modules)
     monkeypatch.syspath_prepend(SOAK)
     import ledger
@@ -145,7 +145,7 @@ VALUES = [(0, 0), (0, 0), (0, 0), (1, 2), (1, 1)]
 
 @pytest.fixture
 def counted(tmp_path: Path, suite: SimpleNamespace, survey: Survey) -> SimpleNamespace:
-    """A database with five reports, all of them acknowledged, and the ledger that says so."""
+    """A database with five acknowledged reports, and the matching ledger."""
     file = suite.Sqlite(tmp_path / "counted.db")
     book = suite.Ledger()
     reports = [Report(id=UUID(int=i), values=list(v)) for i, v in enumerate(VALUES)]
@@ -159,7 +159,7 @@ def counted(tmp_path: Path, suite: SimpleNamespace, survey: Survey) -> SimpleNam
     return SimpleNamespace(file=file, ledger=book, entries=entries)
 
 
-def test_what_is_counted_as_promised_passes(suite, counted):
+def test_a_correct_database_passes(suite, counted):
     reading = counted.file.read()
     assert sum(reading.counts.values()) == len(reading.ids) == 5
     suite.promise.check_after_fault(reading, counted.ledger)
@@ -189,7 +189,7 @@ def test_what_is_counted_as_promised_passes(suite, counted):
         ),
     ],
 )
-def test_damage_is_noticed(suite, counted, damage, notice):
+def test_damage_is_detected(suite, counted, damage, notice):
     change(counted.file, damage)
     with pytest.raises(suite.Broken, match=notice):
         suite.promise.check_after_fault(counted.file.read(), counted.ledger)
@@ -197,7 +197,7 @@ def test_damage_is_noticed(suite, counted, damage, notice):
 
 @pytest.fixture
 def invited(tmp_path: Path, suite: SimpleNamespace, survey: Survey) -> SimpleNamespace:
-    """A database with a report for each of three invitations out of five, and its ledger."""
+    """A database with reports for three of five invitations, and its ledger."""
     file = suite.Sqlite(tmp_path / "invited.db")
     book = suite.Ledger()
     entries = [suite.Entry("health", UUID(int=i).bytes, b"\1\2") for i in range(3)]
@@ -216,7 +216,7 @@ def invited(tmp_path: Path, suite: SimpleNamespace, survey: Survey) -> SimpleNam
     return SimpleNamespace(file=file, ledger=book, hashes=hashes)
 
 
-def test_invitations_spent_as_promised_pass(suite, invited):
+def test_correctly_used_invitations_pass(suite, invited):
     reading = invited.file.read()
     assert {hash_.hex() for hash_ in reading.invitations} == set(invited.hashes[3:])
     suite.promise.check_after_fault(reading, invited.ledger)
@@ -232,13 +232,13 @@ def test_invitations_spent_as_promised_pass(suite, invited):
     ],
 )
 @pytest.mark.parametrize("check", ["check_after_fault", "check_after_retries"])
-def test_damage_to_invitations_is_noticed(suite, invited, damage, notice, check):
+def test_damage_to_invitations_is_detected(suite, invited, damage, notice, check):
     change(invited.file, damage.format(*invited.hashes))
     with pytest.raises(suite.Broken, match=notice):
         getattr(suite.promise, check)(invited.file.read(), invited.ledger)
 
 
-def test_two_reports_counted_for_one_invitation_are_noticed(suite, invited):
+def test_two_reports_for_one_invitation_are_detected(suite, invited):
     twice = suite.Entry("health", UUID(int=9).bytes, b"\1\2")
     book = invited.ledger
     book.invitations[twice] = next(iter(book.invitations.values()))
@@ -282,7 +282,7 @@ def test_a_report_whose_answer_ends_after_its_status_is_in_flight(suite, survey,
     assert book.in_flight == book.outstanding == {sent}
 
 
-def test_reports_in_flight_may_be_counted_or_not_until_they_are_sent_again(suite, counted):
+def test_reports_in_flight_may_be_uncounted_until_they_are_retried(suite, counted):
     book, entries = suite.Ledger(), counted.entries
     absent = suite.Entry("health", UUID(int=9).bytes, b"\x00\x01")
     book.answered(entries[:3], book.attempt(entries[:3]), 202, b'{"accepted": 3, "duplicates": 0}')
@@ -303,7 +303,7 @@ def test_reports_in_flight_may_be_counted_or_not_until_they_are_sent_again(suite
         (202, b'{"accepted": 5, "duplicates": 0}', "receipts accept 10"),
     ],
 )
-def test_answers_that_do_not_fit_are_noticed(suite, counted, status, body, notice):
+def test_inconsistent_responses_are_detected(suite, counted, status, body, notice):
     book, entries = counted.ledger, counted.entries
     book.answered(entries, book.attempt(entries), status, body)
     with pytest.raises(suite.Broken, match=notice):
@@ -311,7 +311,7 @@ def test_answers_that_do_not_fit_are_noticed(suite, counted, status, body, notic
 
 
 def change(file: SimpleNamespace, statements: str) -> None:
-    """Change a database as no collector would."""
+    """Modify a database directly."""
     path = file.url.removeprefix("sqlite:///")
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(statements)

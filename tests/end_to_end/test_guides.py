@@ -1,4 +1,4 @@
-"""Every command of the guides does what it says, in the order of its page."""
+"""All commands of the guides work in the order of their page."""
 
 import io
 import json
@@ -22,7 +22,7 @@ from halftruth_shared.protocol.reports import Report
 
 DOCS = Path(__file__).parents[2] / "docs"
 
-#: The survey that the guides speak of.
+#: The survey that the guides refer to.
 SURVEY = (DOCS / "examples" / "work.toml").read_text(encoding="utf-8").partition("[[")[0]
 SURVEY = (
     SURVEY.replace('"work"', '"{id}"').replace('public = ["age"]\n', "")
@@ -55,7 +55,7 @@ options = [{{ name = "cough" }}, {{ name = "fever" }}]
 """
 )
 
-#: Why some commands cannot be run here, by their beginnings.
+#: Reasons why some commands cannot be run here, by their beginnings.
 ELSEWHERE = {
     "useradd": "makes an account of the system",
     "python3 -m venv": "installs; test_packages.py does",
@@ -75,7 +75,7 @@ ELSEWHERE = {
     "Rscript": "needs R; tests of the manual of Python and of weighted records have it",
 }
 
-#: What words that stand for others are here.
+#: Replacements for placeholders.
 MEANT = {
     "/etc/halftruth/": "",
     "postgresql://halftruth@db.example.org/halftruth": "{postgresql}",
@@ -85,7 +85,7 @@ MEANT = {
     "--sealed-to PUBLIC": "--sealed-to {key}",
     "--sealed-to NEW": "--sealed-to {new}",
     "revoke PUBLIC": "revoke {key}",
-    # Cards of hundreds take seconds.
+    # Hundreds of cards take seconds.
     "invite create health 500": "invite create health 5",
     " ID": " health",
     " FILE": " habits.toml",
@@ -93,7 +93,7 @@ MEANT = {
 }
 
 
-#: The database that the commands of each guide begin with.
+#: The database with which the commands of each guide start.
 DATABASES = {
     "analysing.md": "counted.db",
     "estimates.md": "counted.db",
@@ -109,10 +109,9 @@ DATABASES = {
 
 
 def commands(page):
-    """Iterate over the lines of each block, and commands within sentences, in their order.
+    """Yield the lines of each block and the commands within sentences in order.
 
-    Names of commands alone, which need more, are left out; what a console shows is compared by
-    test_analysing.py.
+    Names of commands without arguments are left out; test_analysing.py compares console blocks.
     """
     text = (DOCS / page).read_text(encoding="utf-8")
     parts = r"^```(\w*)\n(.*?)^```|`((?:halftruth|survey|admin|reports|analyse) [^`…]+)`"
@@ -124,7 +123,7 @@ def commands(page):
 
 
 def is_name(line):
-    """Whether this is the name of a command alone, which needs more."""
+    """Whether the text is only the name of a command, which requires arguments."""
     found, rest = main, shlex.split(line)[1:]
     while isinstance(found, click.Group) and rest:
         found = found.get_command(click.Context(found), rest.pop(0))
@@ -140,7 +139,7 @@ def elsewhere(line):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder with the files that the guides speak of, and databases with what was counted."""
+    """A folder with the files that the guides refer to, and databases with reports."""
     shutil.copytree(DOCS / "examples", tmp_path, dirs_exist_ok=True)
     shutil.copyfile(DOCS / "examples" / "health.json", tmp_path / "questionnaire.json")
     monkeypatch.chdir(tmp_path)
@@ -176,7 +175,7 @@ def publish(store, survey, people):
 
 
 def run(line, patch, meanings):
-    """Run a line, and return what it prints."""
+    """Run a line, and return its output."""
     for words, meant in MEANT.items():
         line = re.sub(rf"{re.escape(words)}\b", lambda _, meant=meant: meant, line)
     line = os.path.expandvars(line.format(**meanings))
@@ -186,7 +185,7 @@ def run(line, patch, meanings):
         return ""
     assert words[0] == "halftruth", line
     if words[1] == "serve":
-        # It is started by test_readme.py, and with options by the tests of the server.
+        # test_readme.py starts it, and the tests of the server cover its options.
         return str(serve.make_context("serve", words[2:]).params)
     words, file = (words[:-2], words[-1]) if ">" in words else (words, os.devnull)
     with redirect_stdout(io.StringIO()) as printed:
@@ -210,9 +209,9 @@ def test_every_command_of_a_guide_works(page, database, folder, monkeypatch, req
                 meanings["key"] = printed.split()[-1]
 
 
-def test_no_guide_is_left_out_and_no_reason_is_for_nothing():
+def test_all_guides_are_covered_and_all_exceptions_are_used():
     lines = {file.name: [*commands(file.name)] for file in DOCS.glob("*.md")}
-    # Its lines need two servers: test_relay_manual.py walks through them.
+    # Its lines need two servers: test_relay_manual.py covers them.
     assert {page for page, found in lines.items() if found} == {*DATABASES, "relay.md"}
     found = {begin for page in lines.values() for line in page for begin in elsewhere(line)}
     assert found == set(ELSEWHERE)

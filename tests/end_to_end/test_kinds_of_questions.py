@@ -1,4 +1,4 @@
-"""Every kind of question from people to estimates: encoded, perturbed, counted, estimated."""
+"""Every kind of question from answers to estimates: encoded, perturbed, counted, estimated."""
 
 import csv
 
@@ -18,7 +18,7 @@ MECHANISMS = [
 
 
 def answered(survey, count, seed):
-    """So many people, and the estimates of their reports."""
+    """Return `count` people, and the estimates from their reports."""
     people = every_kind.people(count, seed)
     codes = np.array([survey.schema.encode(record) for record in people])
     rng = np.random.default_rng(seed)
@@ -37,19 +37,19 @@ def test_shares_of_every_kind_of_question_are_estimated(mechanism):
         table = estimator.table([name])
         error = table.value - true_shares(people, [name])
         deviations.extend(error / table.standard_error())
-    # The largest of 27 exceeds 4 in one of 600 trials, of which this one is fixed.
+    # The largest of 27 exceeds 4 in one of 600 trials; this one is fixed by the seed.
     assert np.abs(deviations).max() < 4
-    # People are fixed here, so that errors are at most those of reports.
+    # The people are fixed, so errors are at most those of the reports.
     assert np.sqrt(np.mean(np.square(deviations))) < 1.5
 
 
 def most_frequent(reports):
-    """The value that each column has most often."""
+    """Return the most frequent value of each column."""
     columns = zip(*(report.values() for report in reports), strict=True)
     return [max(sorted(set(column)), key=column.count) for column in columns]
 
 
-def test_a_file_of_records_leaves_empty_what_is_not_asked_or_passed_over(tmp_path):
+def test_empty_fields_of_a_record_file_are_missing_or_not_asked(tmp_path):
     (tmp_path / "kinds.toml").write_text(every_kind.file(KEPT), encoding="utf-8")
     rows = [
         ",".join(every_kind.CATEGORIES),
@@ -61,7 +61,7 @@ def test_a_file_of_records_leaves_empty_what_is_not_asked_or_passed_over(tmp_pat
     done = CliRunner().invoke(main, [*arguments, "-o", str(out)])
     assert done.exit_code == 0, done.output
     reports = list(csv.DictReader(out.read_text().splitlines()))
-    # Of γ = 31 an attribute, most answers stay.
+    # With γ = 31 per attribute, most answers are kept.
     first, second = (most_frequent(half) for half in (reports[::2], reports[1::2]))
     assert first == ["never", "no", "not asked", "no answer", "yes", "no", "no", "[7, 10.5)"]
     assert second == ["daily", "yes", "1 to 20", "2", "no", "no", "yes", "no answer"]

@@ -1,4 +1,4 @@
-"""What ``make dist`` builds is installed from its files alone, and works there together."""
+"""The packages built by ``make dist`` can be installed from their files alone and work together."""
 
 import base64
 import gzip
@@ -28,10 +28,10 @@ NEEDED = {
     STUDIES: {"halftruth-collector==0.1.0", "halftruth-shared==0.1.0"},
 }
 
-#: What is taken for installed already: the test installs nothing but what it built.
+#: Stamp files of installed requirements: the test installs only what it built.
 MADE = (".venv/.installed", "client/node_modules/.installed")
 
-#: A program in TypeScript that uses the client and the form, and what the types forbid.
+#: A TypeScript program that uses the client and the form, and uses that the types forbid.
 TYPED = """\
 import { Client, Survey, SurveyRefused } from "halftruth-client";
 import { attach, HalftruthForm } from "halftruth-client/form";
@@ -55,7 +55,7 @@ new Client("https://collector.example", {});
 void attach(document.createElement("form"), { survey: "health", collector: "" });
 """
 
-#: Further entries of the package, which a server imports, too.
+#: Further entries of the package, which servers import, too.
 ENTRIES = ("form", "bundle", "session")
 
 CONFIG = {
@@ -71,12 +71,12 @@ CONFIG = {
 }
 
 
-def test_the_rooms_need_each_other_in_this_version():
+def test_packages_require_each_other_in_this_version():
     needed = {room: {line for line in requires(room) if "halftruth" in line} for room in NEEDED}
     assert needed == NEEDED
 
 
-#: Lets nothing be imported but what a room requires without an extra, and these again.
+#: Blocks all imports except the requirements of a package without extras, recursively.
 ALONE = """\
 import re, sys
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
@@ -121,7 +121,7 @@ COMMAND = "from halftruth_collector.cli import main; main()"
         ("halftruth-collector", COMMAND, ["plan", WORK, "--respondents", "900"], "Plan · 900 "),
     ],
 )
-def test_a_room_needs_nothing_but_what_it_requires(tmp_path, room, program, words, said):
+def test_a_package_needs_only_its_declared_requirements(tmp_path, room, program, words, said):
     survey = Survey.from_toml(WORK.read_text(encoding="utf-8"))
     assert survey.mechanism.kind == "split-questionnaire"
     (tmp_path / "work.json").write_bytes(survey.canonical_json)
@@ -131,7 +131,7 @@ def test_a_room_needs_nothing_but_what_it_requires(tmp_path, room, program, word
 
 @pytest.fixture
 def tools():
-    """Sources that build the npm package."""
+    """Skip without the tools that build the npm package."""
     program("npm")
     module(TOOLS.name)
 
@@ -153,8 +153,8 @@ def test_the_wheels_work_together_without_this_repository(tmp_path):
     make("wheels", tmp_path)
     wheels = {wheel.name.split("-")[0]: wheel for wheel in tmp_path.glob("*.whl")}
     assert wheels.keys() == {*ROOMS, STUDIES}
-    # Third parties are those of this environment; without its files of paths, which name the rooms
-    # of this repository.
+    # Third-party packages come from this environment, without its .pth files, which refer to this
+    # repository.
     run(sys.executable, "-m", "venv", "--without-pip", "clean", cwd=tmp_path)
     python = tmp_path / "clean" / "bin" / "python"
     [site] = tmp_path.glob("clean/lib/python3.*/site-packages")
@@ -175,7 +175,7 @@ def test_the_wheels_work_together_without_this_repository(tmp_path):
 
 
 @pytest.mark.usefixtures("tools")
-def test_the_bundle_is_as_small_as_the_manual_says(tmp_path):
+def test_the_bundle_has_the_size_stated_in_the_manual(tmp_path):
     package = json.loads((ROOT / "client" / "package.json").read_text(encoding="utf-8"))
     program, *words = package["scripts"]["bundle"].split()
     file = tmp_path / "halftruth.js"
@@ -190,7 +190,7 @@ def test_the_bundle_is_as_small_as_the_manual_says(tmp_path):
 
 @pytest.mark.nightly
 @pytest.mark.usefixtures("tools")
-def test_the_npm_package_has_the_client_the_form_their_types_and_the_bundle(tmp_path):
+def test_the_npm_package_can_be_installed_and_type_checked(tmp_path):
     folder = tmp_path / "made"
     said = make("npm", folder)
     digest = hashlib.sha384((folder / "halftruth.js").read_bytes()).digest()
@@ -215,14 +215,14 @@ def test_the_npm_package_has_the_client_the_form_their_types_and_the_bundle(tmp_
 
 @pytest.mark.nightly
 @pytest.mark.usefixtures("tools")
-def test_the_same_sources_give_the_same_bytes_whoever_builds_them(tmp_path):
+def test_builds_are_reproducible(tmp_path):
     made = [built(tmp_path / name, mask) for name, mask in (("one", 0o022), ("other", 0o077))]
     assert len(made[0]) == 6
     assert made[0] == made[1]
 
 
 def built(clone, mask):
-    """Build a copy of the sources, for whose files nobody but these may have rights."""
+    """Build a copy of the sources whose files have permissions by this umask."""
     sources = run("git", "ls-files", "--cached", "--others", "--exclude-standard", cwd=ROOT)
     before = os.umask(mask)
     try:

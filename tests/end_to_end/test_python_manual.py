@@ -1,4 +1,4 @@
-"""What docs/python.md shows is what Python prints, and what its R script relies on is there."""
+"""The output in docs/python.md is what Python prints, and the columns of its R script exist."""
 
 import csv
 import doctest
@@ -28,7 +28,7 @@ TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC")
 
 
 class WithoutTime(doctest.OutputChecker):
-    """Compares what is printed but for the time when counts were read."""
+    """Compares output except for the time when counts were read."""
 
     def check_output(self, want, got, optionflags):
         return super().check_output(TIME.sub("now", want), TIME.sub("now", got), optionflags)
@@ -36,7 +36,7 @@ class WithoutTime(doctest.OutputChecker):
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory):
-    """The simulated survey of the manual, served; in the folder are the files of its commands."""
+    """Serve the simulated survey of the manual, with the files of its commands in the folder."""
     folder = tmp_path_factory.mktemp("work")
     shutil.copytree(DOCS / "examples", folder, dirs_exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
@@ -66,10 +66,10 @@ def test_python_prints_what_the_manual_shows(work):
     assert (work.folder / "bullied.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_columns_that_the_r_script_reads_are_there(work):
+def test_the_columns_of_the_r_script_exist(work):
     token = (work.folder / "analyst.token").read_text(encoding="utf-8")
     assert '"Bearer", token' in SCRIPT
-    # No survey of its own stands in it.
+    # The script is independent of the survey.
     assert not re.findall("team|workshop|bullied", SCRIPT.partition("\ngiven <-")[2])
     first = requests.get(
         f"{work.url}/v1/surveys/work/overview",
@@ -121,7 +121,7 @@ def test_r_reads_the_same_numbers(work, chosen):
 
 
 @pytest.mark.nightly
-def test_the_examples_have_types(tmp_path):
+def test_the_examples_pass_the_type_checker(tmp_path):
     file = tmp_path / "examples.py"
     examples = doctest.DocTestParser().get_examples(PAGE)
     file.write_text("".join(example.source for example in examples), encoding="utf-8")

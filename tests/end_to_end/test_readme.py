@@ -1,4 +1,4 @@
-"""The README's lines do what they say, as they stand, with default settings."""
+"""The commands of the README work unchanged, with default settings."""
 
 import os
 import re
@@ -20,16 +20,16 @@ def blocks(language: str) -> list[str]:
 
 
 def commands() -> list[str]:
-    """Every command among the sentences that says what it is about."""
+    """Return all commands within sentences."""
     prose = re.sub(r"^```.*?^```", "", TEXT, flags=re.M | re.S)
     spans = [" ".join(span.split()) for span in re.findall(r"`(halftruth [^`]+)`", prose)]
-    # One or two words are the name of a command.
+    # One or two words are only the name of a command.
     return [span for span in spans if len(span.split()) > 2]
 
 
 @contextmanager
 def serving(line: str):
-    """Run the line that serves, on a port that is free."""
+    """Run the line that serves, on a free port."""
     words = shlex.split(line, comments=True)
     assert words == ["halftruth", "serve"]
     with subprocess.Popen([BIN / words[0], *words[1:], "--port", "0"], stdout=-1, text=True) as one:
@@ -39,7 +39,7 @@ def serving(line: str):
             one.terminate()
 
 
-def test_every_line_works_in_its_order(tmp_path, monkeypatch, capsys):
+def test_all_lines_of_the_readme_work_in_order(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", f"{BIN}:{os.environ['PATH']}")
     assert not [name for name in os.environ if re.match("HALFTRUTH_(?!TEST)", name)]

@@ -1,4 +1,4 @@
-"""The lines of the manual's section on running a relay do what it says, in their order."""
+"""The commands of the manual's section on running a relay work in order."""
 
 import os
 import re
@@ -16,12 +16,12 @@ BIN = Path(sys.executable).parent
 
 
 def blocks(text: str) -> list[tuple[str, str]]:
-    """Language and lines of each block."""
+    """Return language and lines of each block."""
     return re.findall(r"^```(\w+)\n(.*?)^```", text, re.M | re.S)
 
 
 @pytest.mark.nightly
-def test_a_newcomer_gets_a_thousand_reports_through_a_relay(tmp_path, monkeypatch):
+def test_the_relay_walk_through_counts_a_thousand_reports(tmp_path, monkeypatch):
     text = PAGE.read_text(encoding="utf-8").partition("### The whole way on one machine\n")[2]
     text = text.partition("\n### ")[0]
     ports = {port: free_port() for port in (8000, 8001)}
@@ -77,7 +77,7 @@ def test_a_newcomer_gets_a_thousand_reports_through_a_relay(tmp_path, monkeypatc
 
 
 def passed_on(environment: dict[str, str]) -> bool:
-    """Whether the relay has passed on what it held."""
+    """Whether the relay has forwarded its reports."""
     words = ["halftruth", "relay", "status"]
     done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
     return re.search(r"released +0 +1000 ", done.stdout) is not None

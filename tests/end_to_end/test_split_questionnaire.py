@@ -1,6 +1,6 @@
-"""Reports of a split questionnaire, whose values take four bytes, from a client to the counts.
+"""Reports of a split questionnaire with values of four bytes, from a client to the counts.
 
-What any report goes through is tested with the small survey of the other tests.
+Other tests cover the path of reports with the small survey.
 """
 
 from base64 import b64encode
@@ -28,8 +28,7 @@ SCHEMA = Schema(
 
 @pytest.fixture
 def survey():
-    """Pairs of twelve questions, and groups of eleven, which have so many symbols that it takes
-    four bytes to write one."""
+    """A survey of pairs and of groups of eleven questions, whose symbols take four bytes."""
     classes = [
         ViewClass(attributes=(FREE,), choose=(2,), weight=3),
         ViewClass(attributes=(FREE,), choose=(11,), weight=1),
@@ -38,9 +37,7 @@ def survey():
     return Survey("split", "Split", SCHEMA, mechanism)
 
 
-def test_whole_records_are_counted_by_public_answer_and_symbol_and_imported_as_they_are(
-    live, survey, tmp_path
-):
+def test_reports_are_counted_by_public_answer_and_symbol_and_imported(live, survey, tmp_path):
     records = np.random.default_rng(1).integers(0, 2, (300, len(SCHEMA.names)))
     asked = [SCHEMA.decode(codes) for codes in records.tolist()]
     client = Client(live.url, max_gamma="19", unprotected=["age"], digests=[survey.digest])
@@ -67,7 +64,7 @@ def test_whole_records_are_counted_by_public_answer_and_symbol_and_imported_as_t
     np.testing.assert_array_equal(there.counts, stored.counts)
 
 
-def test_a_sealed_report_takes_four_bytes_a_value(sealing_app, sealing_key, store, survey):
+def test_a_sealed_report_takes_four_bytes_per_value(sealing_app, sealing_key, store, survey):
     operations.publish_survey(store, survey, Terms(sealing_key=sealing_key))
     last = survey.report_space.shape[1] - 1
     packed = survey.report_space.pack((1, last))

@@ -1,4 +1,4 @@
-"""A real server process, a real client, a real database, and back."""
+"""A real server process, client and database, from records to estimates."""
 
 import re
 import signal
@@ -21,8 +21,8 @@ from halftruth_shared import Perturbation, RandomizedResponse
 from wire import PATIENCE, children, wait_until
 
 
-def test_reports_sent_are_counted_and_come_back_as_itemsets(database, store):
-    """And the server stops when it is told to, with its workers."""
+def test_reports_are_counted_and_returned_as_itemsets(database, store):
+    """Also, the server and its workers stop on SIGTERM."""
     command = [sys.executable, "-m", "halftruth_collector", "serve", "--port", "0"]
     process = subprocess.Popen(
         [*command, "--database", database], stdout=subprocess.PIPE, text=True
@@ -43,7 +43,7 @@ def test_reports_sent_are_counted_and_come_back_as_itemsets(database, store):
 
 
 def send_and_compare(store, url, patch):
-    """Send CENSUS; what comes back is what is estimated of the reports here."""
+    """Send CENSUS, and compare the results with local estimates from the same reports."""
     survey = census_survey("census", RandomizedResponse.for_amplification(SCHEMA, "19"))
     operations.publish_survey(store, survey)
     token = operations.create_token(store, "analyst")
@@ -76,14 +76,14 @@ def send_and_compare(store, url, patch):
     assert [row["itemset"] for row in itemsets.rows] == [row["itemset"] for row in expected]
     for entry, other in zip(itemsets.rows, expected, strict=True):
         if itemsets.contradictions:
-            # Reports of one survey in a hundred contradict its design by chance.
+            # By chance, reports of one survey in a hundred contradict its design.
             assert entry.value == pytest.approx(min(max(other.value, 0.0), 1.0), abs=1e-12)
             continue
         assert entry.value == pytest.approx(other.value, rel=1e-12, abs=1e-12)
         assert entry.adjusted_p_value == pytest.approx(other.adjusted_p_value, rel=1e-9)
 
 
-def test_a_server_with_a_database_it_cannot_use_says_so_in_one_line(command):
+def test_an_unusable_database_is_a_one_line_error_of_the_server(command):
     words = ("serve", "--port", "0", "--database", "sqlite:////nowhere/at/all.db")
     assert command(*words) == (
         2,
@@ -98,9 +98,7 @@ FREQUENT = {1_000: (19, 102, 207, 177, 74, 14), 48_842: (19, 101, 204, 172, 72, 
 
 
 @pytest.mark.parametrize("people", [1_000, pytest.param(48_842, marks=pytest.mark.nightly)])
-def test_the_demonstration_runs_says_what_is_not_usable_and_leaves_nothing_running(
-    tmp_path, people
-):
+def test_the_demonstration_runs_and_leaves_no_process(tmp_path, people):
     before = set(Path(tempfile.gettempdir()).glob("halftruth-demo-*"))
     process = subprocess.Popen(
         [
@@ -122,7 +120,7 @@ def test_the_demonstration_runs_says_what_is_not_usable_and_leaves_nothing_runni
     for length, frequent in enumerate(FREQUENT[people], start=1):
         assert len(re.findall(rf"^{length} +{frequent} ", said, re.MULTILINE)) == 3
     assert "not usable" in said
-    # The errors of all of them, of both estimates, by length.
+    # The errors of all itemsets by length, for both estimates.
     summary = re.findall(r"^(\S+) +(unbiased|best guess) +([\d. \u202f]+)$", said, re.MULTILINE)
     assert [(kind, estimate) for kind, estimate, _ in summary] == [
         (kind, estimate)
@@ -130,13 +128,13 @@ def test_the_demonstration_runs_says_what_is_not_usable_and_leaves_nothing_runni
         for estimate in ("unbiased", "best guess")
     ]
     if people == 48_842:
-        # 0.8 is expected of each length, and 16 and 1.8 of the other mechanisms at length 1. The
-        # devices draw with no seed: one run in twenty has more than 1.
+        # 0.8 is expected at each length, and 16 and 1.8 for the other mechanisms at length 1. The
+        # devices draw without a seed: one run in twenty exceeds 1.
         assert max(map(float, summary[0][2].split())) < 1.5
     assert said.count("ten largest itemsets") == 3
     assert_gone([server, *workers])
     assert set(Path(tempfile.gettempdir()).glob("halftruth-demo-*")) <= before
-    # What it says at the end leads to the results.
+    # The last lines link to the results.
     [token] = re.findall(r"signing in with (ht_\S+):", said)
     addresses = re.findall(r"http://127.0.0.1:8000(/results/\S+)", said)
     assert len(addresses) == 3
@@ -144,7 +142,7 @@ def test_the_demonstration_runs_says_what_is_not_usable_and_leaves_nothing_runni
     http = app.test_client()
     assert http.post("/sign-in", data={"token": token}).status_code == 303
     for address in addresses:
-        # Digits in groups of three, as everywhere on the pages.
+        # Digits in groups of three, as on all pages.
         thousands = f"{people:,}".replace(",", "\u202f")
         assert f"{thousands} reports" in http.get(address).get_data(as_text=True)
     app.extensions["halftruth"].store.close()
@@ -166,5 +164,5 @@ def wait_for_children(pid: int, count: int) -> list[int]:
 
 
 def assert_gone(pids: list[int]) -> None:
-    """None of these processes is left, after a while at most."""
+    """Assert that these processes end within 10 seconds."""
     wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids), 10)
