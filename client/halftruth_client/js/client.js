@@ -185,8 +185,7 @@ export class Client {
    * report. A report that is held back is sent by `flush` after its time.
    *
    * @param {Survey} survey
-   * @param {PersonRecord} record Answers by attribute; for a split questionnaire, to those of
-   * `asked`.
+   * @param {PersonRecord} record Answers to all attributes or, after `asked`, to those it returned.
    * @param {Delivery} [delivery]
    */
   submit(survey, record, delivery) {
