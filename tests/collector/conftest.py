@@ -81,7 +81,7 @@ def batch(survey):
 
 @pytest.fixture
 def counted(store):
-    """Return a function that returns the number of counted reports."""
+    """Return a function that reads the number of a survey's counted reports."""
     return lambda id="health": store.reports.counts(id)[1].reports
 
 

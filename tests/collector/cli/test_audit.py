@@ -82,7 +82,7 @@ def test_a_wave_states_its_share_of_the_total_of_its_series(command, folder):
     (folder / "wave.toml").write_text(text, encoding="utf-8")
     status, said, _ = command("audit", "wave.toml", "--html", "audit.html")
     assert status == 0
-    # The answer on smoking is kept with 3/4, and the one of three on drinking with 1/2.
+    # Smoking is kept with probability 3/4 (γ = 3), and drinking with 1/2 (γ = 2).
     assert "This wave has γ = 6." in " ".join(said.split())
     assert "What the total rests on" in (folder / "audit.html").read_text(encoding="utf-8")
     found = json.loads(command("audit", "wave.toml", "--json")[1])["series"]

@@ -67,7 +67,7 @@ def test_a_csv_file_is_perturbed(halftruth, survey_file, tmp_path):
     assert len(rows) == 500
     assert list(rows[0]) == ["smoker", "drinks"]
     kept = sum(row == {"smoker": "yes", "drinks": "daily"} for row in rows)
-    # Kept with probability 19/24 by system randomness: a false alarm has p < 1e-9.
+    # Kept with probability 19/24 by system randomness; fails by chance with p < 1e-9.
     assert 330 < kept < 455
     assert halftruth("reports", "perturb", survey_file, str(records))[1].count("\n") == 501
 

@@ -236,7 +236,7 @@ def test_malformed_lines_and_rows_are_refused(run, write):
             ],
         ),
     ]
-    # In another file than that of the manifest, whose bytes would differ.
+    # A file that is not in the manifest, so that its bytes are not compared.
     lines.with_name("wrong-reports-.ndjson").write_bytes(b"\n\n".join(wrong) + b"\n" + right)
     folder, refused = run(lines.with_name("wrong-reports-.ndjson"))
     assert refused.counts == {"malformed-request": len(wrong)}

@@ -40,7 +40,7 @@ def test_counts_are_imported_once_and_later_files_continue_them(
         assert (done.counted, done.repeated) == (0, 60)
     # A report that was in a file is sent to the collector.
     assert store.reports.add("health", survey.digest, some(range(5))).duplicates == 5
-    # The second half shares ids with the first, and all files together hold all of them.
+    # Both the second half and all files together share ids with the first half.
     for folder in (run("alone", second), run("all", [*first, *second])):
         with pytest.raises(ParameterError, match=r"reports were counted here before.*--earlier"):
             operations.import_reports(store, folder)

@@ -21,7 +21,7 @@ URL = "/v1/surveys/health/reports"
 
 
 class Socket:
-    """Stands for the connection of a client."""
+    """Fake connection of a client."""
 
     def settimeout(self, _: object) -> None:
         pass
@@ -176,7 +176,7 @@ def test_many_reports_and_requests_with_a_token_are_handled_in_threads(runs, bat
 
 
 def nothing():
-    """Stands for a transaction that is started."""
+    """Fake start of a transaction."""
 
 
 @pytest.fixture

@@ -214,7 +214,7 @@ def test_a_sealed_report_to_a_plain_survey_is_refused_with_a_one_line_error(
     assert counted() == 0
 
 
-def test_reports_to_an_older_key_count_until_it_is_retired(
+def test_reports_to_an_older_key_are_accepted_until_it_is_retired(
     applications, key_file, public, send, http, survey, store, counted
 ):
     new = create_sealing_key(key_file)

@@ -173,7 +173,7 @@ def test_more_connections_than_file_descriptors_do_not_end_a_worker(
 @pytest.mark.parametrize(
     "ending", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.nightly)]
 )
-def test_a_server_leaves_no_folder_behind(running, ending):
+def test_the_metrics_folder_is_removed_after_the_server_ends(running, ending):
     with running("--workers", "2") as collector:
         folder = metrics_folder(collector.process.pid)
         assert folder.is_dir()

@@ -81,7 +81,7 @@ def test_splitting_a_batch_does_not_change_counts(make, post):
     assert cells(parties) == alone
 
 
-def test_adding_reports_changes_counts_beyond_those_held(make, post):
+def test_added_reports_make_the_count_exceed_that_of_the_relay(make, post):
     """Anyone can add reports by answering often. Reports of others are unchanged."""
     parties = make(batch=2)
     parties.fill(2)

@@ -28,7 +28,7 @@ def found(data, needles):
     return [needle for needle in needles if needle in data]
 
 
-def test_neither_party_keeps_address_time_or_report(parties, tmp_path, caplog):
+def test_no_addresses_passed_reports_or_links_between_ids_are_kept(parties, tmp_path, caplog):
     backups = tmp_path / "backups"
     backups.mkdir()
     inner = inner_reports(parties.relay_store)

@@ -295,7 +295,7 @@ def test_reports_refused_by_the_collector_are_held_and_passed_on_later(make, cap
     "inside",
     [
         b"halftruth relayed report 1\n" + bytes(32),  # of another survey
-        b"",  # of this one, and out of range
+        b"",  # of this survey, but out of range
     ],
 )
 def test_invalid_reports_do_not_prevent_others_from_being_counted(make, inside):
@@ -319,7 +319,7 @@ def test_invalid_reports_do_not_prevent_others_from_being_counted(make, inside):
 
 
 def test_all_orders_of_a_batch_are_equally_frequent(database):
-    """χ² test of equal frequencies of the 24 orders of 4 reports; a false alarm has p = 1e-9."""
+    """χ² test of equal frequencies of the 24 orders of 4 reports; fails by chance with p = 1e-9."""
     ids = [bytes([n]) * 16 for n in range(4)]
     orders = Counter(tuple(shuffled(ids if n % 2 else ids[::-1])) for n in range(10_000))
     assert len(orders) == 24
@@ -331,7 +331,7 @@ def test_all_orders_of_a_batch_are_equally_frequent(database):
 def test_reports_are_passed_on_in_an_order_independent_of_their_arrival(
     make, requests_to_collector
 ):
-    """Rank correlation of 600 reports sent one by one; a false alarm has p = 1e-6."""
+    """Rank correlation of 600 reports sent one by one; fails by chance with p = 1e-6."""
     parties = make(batch=2)
     count, arrived = 600, []
     for _ in range(count // 50):

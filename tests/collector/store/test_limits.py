@@ -62,7 +62,7 @@ def test_waiting_for_the_lock_of_another_process_times_out(impatient, published,
             ):
                 with pytest.raises(StoreUnavailable, match="the database does not answer"):
                     act()
-            # A refusal needs no database; it is written later.
+            # A refusal needs no lock; it is recorded later.
             refuse(store)
         store.database.check()
         assert store.reports.daily_outcomes("health")[0].refused == {"too-large": 1}

@@ -42,7 +42,7 @@ SURVEY = Survey(
     GammaDiagonal("19"),
 )
 
-#: In the order of the first store's arrivals.
+#: In the order of arrival at the first store.
 IDS = [UUID(int=random.Random(n).getrandbits(128)) for n in range(REPORTS)]
 VALUES = [
     [random.Random(-n).randrange(60), random.Random(1000 + n).randrange(60)] for n in range(REPORTS)
@@ -163,7 +163,7 @@ def test_compacted_files_do_not_depend_on_the_order_of_reports(twins, fill):
     for store in (one, other):
         store.database.compact()
     assert first.read() == second.read()
-    # The order is not that of arrival in either store.
+    # Their common order is unrelated to that of arrival.
     assert 0.35 < told_apart(first.read()) < 0.65
 
 

@@ -161,7 +161,7 @@ def test_batches_in_any_order_do_not_deadlock(several, store, survey, second, tr
 def test_reports_and_a_compaction_do_not_deadlock(
     database, store, survey, second, first, other, at, true_counts, rows
 ):
-    """The compaction begins between two statements that read limits and invitations."""
+    """The compaction begins between two statements that check what the surveys accept."""
     operations.publish_survey(store, survey, first)
     operations.set_terms(store, "second", other)
     [invitation] = operations.create_invitations(store, "second", 1)

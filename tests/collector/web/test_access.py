@@ -233,7 +233,7 @@ GROUPS = {"GET": [row for row in ROWS if row[0] == "GET"]} | {
 }
 
 
-#: Addresses of analyses except `table`; only nightly tests run them for other roles than operators.
+#: Addresses of analyses except `table`; outside nightly runs, only operators get their results.
 ANALYSED = {f"/v1/surveys/<survey_id>/{name}" for name in ANALYSES if name != "table"}
 
 

@@ -1,4 +1,4 @@
-"""Mutated requests to every endpoint cause no failure or leak, and exact counts.
+"""Mutated requests to every endpoint cause no failure or leak, and reports are counted exactly.
 
 HALFTRUTH_TEST_REQUESTS sets the number of requests, such as 100000.
 """
@@ -25,7 +25,7 @@ from halftruth_shared.analyses.reading import write
 from halftruth_shared.protocol.sealing import create_sealing_key, seal
 from halftruth_shared.protocol.terms import Terms
 
-#: Default number of requests, by day and in nightly tests.
+#: Default number of requests in ordinary and in nightly runs.
 FEW, MANY = 800, 6_000
 MAX_BODY = 50_000
 
