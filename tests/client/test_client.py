@@ -55,7 +55,7 @@ def test_one_invalid_record_refuses_the_whole_batch(live, survey, record):
 
 
 def test_reports_beyond_the_rate_limit_wait(live, database, record, tmp_path, caplog, monkeypatch):
-    """The client logs once that it does not wait for an hour; an operator's token lifts the limit."""
+    """The client logs once that it does not wait an hour; an operator's token lifts the limit."""
     # Rate-limit windows begin with the hour; none must end during the test.
     shift, real = 600 - time.time() % 3_600, time.time
     monkeypatch.setattr(time, "time", lambda: real() + shift)

@@ -1,4 +1,4 @@
-"""Oracles: exact matrices written from the formulas, and a walk over every random outcome."""
+"""References: exact matrices from the formulas, and an enumeration of random outcomes."""
 
 import math
 from dataclasses import dataclass
@@ -24,13 +24,13 @@ from halftruth_shared import (
 from scipy import stats
 from walking import walked
 
-# The same examples on every run, none kept on disk, and no deadline on a busy machine.
+# The same examples in every run, no database of them, and no deadline on a busy machine.
 hypothesis.settings.register_profile("shared", derandomize=True, database=None, deadline=None)
 hypothesis.settings.load_profile("shared")
 
 
 def make_schema(shape, public=()):
-    """Attributes a0, a1, … with categories c0, c1, …; those at `public` are not sensitive."""
+    """Return a schema of a0, a1, … with categories c0, c1, …; `public` ones are not sensitive."""
     return Schema(
         [
             Attribute(f"a{j}", [f"c{code}" for code in range(size)], sensitive=j not in public)
@@ -41,7 +41,7 @@ def make_schema(shape, public=()):
 
 @dataclass(frozen=True)
 class Case:
-    """A mechanism on a small schema, with the matrix that it ought to have."""
+    """A mechanism on a small schema, with its expected matrix."""
 
     kind: str
     shape: tuple[int, ...]
@@ -89,7 +89,7 @@ class Case:
 
     @cached_property
     def client_matrices(self):
-        """Of a randomized gamma-diagonal: A_r for each r of its grid, ascending."""
+        """For a randomized gamma-diagonal: A_r for each r of its grid, ascending."""
         gamma, alpha, steps = Fraction(self.parameters[0]), *self.parameters[1:]
         n = len(self.cells)
         reach = Fraction(alpha) * gamma / (gamma + n - 1)
@@ -102,12 +102,12 @@ class Case:
 
     @cached_property
     def reports(self):
-        """Every report, row-major."""
+        """All reports, row-major."""
         return sorted(self._split) if self.kind == "split" else self.cells
 
     @cached_property
     def matrix(self):
-        """A[v][u] as fractions; of a randomized gamma-diagonal E[A_r] = A (FRAPP §4)."""
+        """A[v][u] as fractions; for a randomized gamma-diagonal E[A_r] = A (FRAPP §4)."""
         if self.kind == "split":
             return [self._split[report] for report in self.reports]
         if self.kind in ("det", "ran"):
@@ -119,7 +119,7 @@ class Case:
 
     @cached_property
     def dense(self):
-        """The same as an array of floats."""
+        """The matrix as an array of floats."""
         return np.array(self.matrix, dtype=np.float64)
 
 
@@ -147,11 +147,11 @@ RAN_PARAMETERS = [
 RAN_CASES = [
     Case("ran", shape, parameters)
     for shape in SHAPES
-    # The large walks are long: fewer of them.
+    # Fewer of the large cases, whose enumeration is slow.
     for parameters in RAN_PARAMETERS[: 5 if math.prod(shape) > 6 else None]
     if Fraction(parameters[1]) <= Fraction(math.prod(shape) - 1) / Fraction(parameters[0])
 ]
-# Some clients whose off-diagonal is zero, and never move.
+# Some clients have zeros off the diagonal, and never change the answer.
 RAN_CASES += [Case("ran", (2,), ("19", "1/19", 3)), Case("ran", (2, 2, 3), ("19", "11/19", 1))]
 RESPONSE_CASES = [
     Case("response", (2,), ("9/10",)),
@@ -177,11 +177,11 @@ SPLIT_CASES = [
     Case("split", (2,), ("3", 3, 2, ((((0,),), (1,), 1),))),
     Case("split", (2, 3), ("19/2", 7, 3, ((((1,),), (1,), 5), (((0,),), (1,), 2)))),
     Case("split", (2, 3), ("3/2", 2, 6, ((((0, 1),), (2,), 1),))),
-    # As many cells as points: planes of 2 and 3, a space of 2.
+    # As many cells as points: planes of orders 2 and 3, and a space of order 2.
     Case("split", (7,), ("3/2", 2, 2, ((((0,),), (1,), 1),))),
     Case("split", (13,), ("5", 3, 2, ((((0,),), (1,), 3),))),
     Case("split", (3, 5), ("5/2", 2, 4, ((((1, 0),), (2,), 1),))),
-    # Fewer.
+    # Fewer cells than points.
     Case("split", (2, 3), ("7/3", 3, 5, ((((0, 1),), (2,), 1),))),
     Case("split", (2, 2, 2), ("4", 2, 3, ((((0, 1, 2),), (3,), 1),))),
     Case("split", (3, 3), ("11/2", 5, 2, ((((0, 1),), (2,), 1), (((1,),), (1,), 1)))),
@@ -241,11 +241,11 @@ def schema_of():
 
 
 def _p_value(reports, records, shape, matrix, least=20, every=None):
-    """p-value of reports of these records under the matrix (chi-square).
+    """Return the p-value of reports of these records under the matrix (chi-square).
 
-    Impossible reports give 0. Each true record is a multinomial of its own. No expected count may
-    be below `least`: the smaller the p-values that matter, the larger it has to be. `every` lists
-    the reports, row-major, where they are no records of this shape.
+    Impossible reports give 0. Each true record is a separate multinomial. No expected count may be
+    below `least`, which has to be larger for tests at smaller p-values. `every` lists the reports,
+    row-major, if they are not records of this shape.
     """
     shape_of_reports = shape if every is None else np.max(every, axis=0) + 1
     expected = np.array(matrix, dtype=np.float64)
@@ -273,7 +273,7 @@ def p_value():
 
 
 def _refused(kind, call, *, field=None, mentions=(), never=()):
-    """Make sure that `call` raises exactly `kind`, in one line that says and hides what it must."""
+    """Assert that `call` raises exactly `kind` with one line that has `mentions` and no `never`."""
     with pytest.raises(HalftruthError) as caught:
         call()
     error = caught.value
@@ -300,5 +300,5 @@ def _refused(kind, call, *, field=None, mentions=(), never=()):
 
 @pytest.fixture(scope="session")
 def refused():
-    """``refused(kind, call, field=, mentions=, never=)``: the refusal, checked."""
+    """``refused(kind, call, field=, mentions=, never=)``: assert a refusal."""
     return _refused

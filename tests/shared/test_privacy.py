@@ -1,4 +1,4 @@
-"""Privacy levels: conversions between the ways to state one."""
+"""Privacy levels: conversions between their definitions."""
 
 import math
 from fractions import Fraction
@@ -23,14 +23,14 @@ def test_breach_and_posterior_are_inverse(rho1, rho2):
         return
     low, high = sorted((rho1, rho2))
     gamma = amplification_for_breach(low, high)
-    # Odds are what an amplification multiplies.
+    # An amplification multiplies odds.
     assert gamma == (high / (1 - high)) / (low / (1 - low))
     assert gamma > 1
     assert worst_case_posterior(low, gamma) == high
 
 
 @given(PROBABILITIES)
-def test_the_posterior_is_the_prior_or_certain_at_the_ends(rho):
+def test_the_posterior_is_the_prior_at_gamma_1_and_1_at_infinity(rho):
     assert worst_case_posterior(rho, 1) == rho
     assert worst_case_posterior(rho, math.inf) == 1
 
@@ -79,5 +79,5 @@ def test_an_amplification_below_1_or_inexact_is_refused(bad, convert, refused):
 
 
 @pytest.mark.parametrize("bad", ["0", "1", "1.5", "-0.1", 0.05, None], ids=repr)
-def test_a_prior_that_is_no_probability_is_refused(bad, refused):
+def test_an_invalid_prior_is_refused(bad, refused):
     refused(ParameterError, lambda: worst_case_posterior(bad, 19), field="prior")

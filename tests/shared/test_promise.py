@@ -1,4 +1,4 @@
-"""What surveys and series promise, held against every report by enumeration."""
+"""The promises of surveys and series, compared with all reports by enumeration."""
 
 import math
 import random
@@ -23,7 +23,7 @@ def read(mechanism, *questions):
 
 
 @pytest.mark.parametrize("case", REVEALING)
-def test_what_would_reveal_a_protected_answer_is_refused(case):
+def test_surveys_that_would_reveal_a_protected_answer_are_refused(case):
     with pytest.raises(SchemaError) as refused:
         read(*REVEALING[case])
     assert refused.value.field == "ask_if"
@@ -32,7 +32,7 @@ def test_what_would_reveal_a_protected_answer_is_refused(case):
     assert f"answer to '{protected}'; expected '{last['name']}" in str(refused.value)
 
 
-def test_over_several_steps_the_last_protected_answer_is_named():
+def test_chained_conditions_name_the_last_protected_answer():
     chain = [
         question("smoker"),
         question("daily", AFTER, sensitive=False),
@@ -44,7 +44,7 @@ def test_over_several_steps_the_last_protected_answer_is_named():
         read(keep(smoker="3/4", daily="3/4", brand="1"), *chain)
 
 
-def test_what_is_perturbed_may_depend_on_anything_and_what_is_not_on_what_is_not():
+def test_conditions_that_reveal_no_protected_answer_are_accepted():
     read(keep(smoker="3/4", brand="3/4"), question("smoker"), question("brand", AFTER))
     read(
         keep(smoker="1", brand="1"),
@@ -68,7 +68,7 @@ def worst(weights, records, agree):
 
 
 def worst_of_proved(weights, records, agree, others):
-    """By so much a report is likelier under answers that are not proved, by position."""
+    """Return the largest likelihood ratio in favour of answers other than the provable ones."""
     found = Fraction(1)
     for places in by_agreement(records, agree):
         over = [p for p in places if all(records[p][j] == other for j, other in others.items())]
@@ -83,9 +83,9 @@ def worst_of_proved(weights, records, agree, others):
 
 
 def worst_spent(weights, records, agree, others):
-    """By so much a report is likelier under one record than under another, at most.
+    """Return the largest likelihood ratio of two records.
 
-    Not counted is that an answer which a report can prove becomes likelier than the other one.
+    Excluded are ratios by which a provable answer becomes more likely than the other one.
     """
     found = Fraction(1)
     for places in by_agreement(records, agree):
@@ -104,7 +104,7 @@ def ratio(above, below):
 
 @dataclass
 class Tally:
-    """Numbers of likelihood ratios, and of those that equal what is said and exceed it."""
+    """Numbers of likelihood ratios, of those equal to their bound, and of those above it."""
 
     ratios: int = 0
     tight: int = 0
@@ -117,7 +117,7 @@ class Tally:
 
 
 def hold_against_promise(case, survey, tally):
-    """Hold the largest ratios of a survey's reports against every number that is said of it."""
+    """Compare the largest likelihood ratios of a survey's reports with its stated bounds."""
     promise, spent = Protection.of(survey), survey.perturbation.spent_amplification
     records, weights = case.feasible(), case.weights()
     apart = position(survey, promise.unperturbed)
@@ -143,7 +143,7 @@ def hold_against_promise(case, survey, tally):
             worst_of_proved(weights, records, others | apart, {j: others_of[j]}),
             found.amplification,
         )
-    # A report of what is asked after an answer that can be proved informs about that answer, too.
+    # A report on a question conditional on a provable answer is informative about that answer.
     asked_after = {
         j: other
         for j, other in others_of.items()
@@ -162,7 +162,7 @@ def hold_against_promise(case, survey, tally):
 
 
 def unprotected(case):
-    """Attributes of which a report rules an answer out, and those of them that are sent as such."""
+    """Return the attributes with reports that exclude an answer, and the unperturbed among them."""
     weights = case.all_weights()
     every = list(product(*map(range, case.shape)))
     revealing = {
@@ -179,7 +179,7 @@ def unprotected(case):
     }
 
 
-def test_a_small_survey_is_refused_exactly_where_a_report_would_reveal_a_protected_answer():
+def test_exactly_the_revealing_small_surveys_are_refused():
     refused = leaks = 0
     for case in small_surveys(random.Random(4), 450, most=3):
         revealing, sent = unprotected(case)
@@ -194,16 +194,16 @@ def test_a_small_survey_is_refused_exactly_where_a_report_would_reveal_a_protect
         assert found == expected, case.survey
         if found:
             refused += 1
-            # Without the check, the promise would not hold for who knows what does not depend.
+            # Without the check, the bound fails for an attacker who knows the independent answers.
             free = {j for j in sent if not case.ancestors(j) - sent}
             leaks += worst(case.weights(), case.feasible(), free) == math.inf
-    # Of some, no record meets the condition.
+    # In some surveys no record meets the condition.
     assert refused > 20
     assert leaks > 0.9 * refused
 
 
 def published_surveys(seed, count):
-    """Small surveys that may be published, with what is enumerated of them."""
+    """Yield small surveys that may be published, with their enumeration."""
     for case in small_surveys(random.Random(seed), count):
         with suppress(ParameterError, SchemaError):
             yield case, Survey.from_json(msgspec.json.encode(case.survey))
@@ -226,7 +226,7 @@ def hold_surveys(seed, count):
 
 
 def hold_series(seed, count):
-    """Answer the waves of random series, as long as the ledger lets them be answered."""
+    """Answer the waves of random series as long as the ledger permits."""
     rng, tally, answered, refused = random.Random(seed), Tally(), 0, 0
     surveys = [
         (survey, hold_against_promise(case, survey, Tally()))
@@ -245,7 +245,7 @@ def hold_series(seed, count):
             try:
                 ledger.check(entry)
             except SurveyRefused:
-                # It is refused exactly where the promise would not hold any more.
+                # A wave is refused only if the promise would be exceeded.
                 assert ledger.gamma * Fraction(entry.gamma) > total
                 refused += 1
                 continue
@@ -258,7 +258,7 @@ def hold_series(seed, count):
     return tally, answered, refused
 
 
-def test_no_report_of_any_small_survey_tells_more_than_is_promised():
+def test_no_report_of_a_small_survey_exceeds_the_promise():
     tally, kinds = hold_surveys(20, 150)
     assert tally.above == 0
     assert tally.ratios > 300
@@ -270,7 +270,7 @@ def test_no_report_of_any_small_survey_tells_more_than_is_promised():
 
 
 @pytest.mark.nightly
-def test_no_report_of_a_thousand_surveys_and_a_hundred_series_tells_more_than_is_promised():
+def test_no_report_of_a_thousand_surveys_and_series_exceeds_the_promise():
     tally, kinds = hold_surveys(22, 1_500)
     print(dict(kinds), tally)
     assert kinds["surveys"] >= 1_000
@@ -280,7 +280,7 @@ def test_no_report_of_a_thousand_surveys_and_a_hundred_series_tells_more_than_is
     assert tally.above == 0
 
 
-def test_the_answer_that_five_questions_are_asked_after_is_told_by_all_of_their_reports():
+def test_reports_of_dependent_questions_add_to_the_bound_of_their_condition():
     names = [f"a{j}" for j in range(5)]
     survey = read(
         {"kind": "randomized-response", "keep": dict.fromkeys(["smoker", *names], "3/4")},
@@ -288,6 +288,6 @@ def test_the_answer_that_five_questions_are_asked_after_is_told_by_all_of_their_
         *(question(name, AFTER, categories=["yes"]) for name in names),
     )
     promise = Protection.of(survey)
-    # The same as of the whole record, 3 of each question.
+    # As for the whole record, 3 for each question.
     assert promise.answer.gamma == promise.record.gamma == 729
     assert not any("single answer" in sentence for sentence in promise.sentences())

@@ -1,4 +1,4 @@
-"""The protection statement, against every report of exact matrices."""
+"""The protection statement."""
 
 from fractions import Fraction
 
@@ -23,31 +23,31 @@ def survey_of(mechanism, public=(), names=("smoker", "coughs")):
     return Survey("health", "Health", schema, mechanism)
 
 
-def test_the_parts_of_a_promise_are_those_of_its_sentences():
+def test_the_promise_separates_unperturbed_and_protected_questions():
     mechanism = RandomizedResponse({"age": "1", "smoker": "0.75", "coughs": "0.75"})
     found = Protection.of(survey_of(mechanism, public=["age"], names=("age", "smoker", "coughs")))
     assert (found.unperturbed, found.protected) == (("age",), ("smoker", "coughs"))
     assert found.record.gamma == 9
     found = Protection.of(survey_of(GammaDiagonal("19")))
     assert (found.record.gamma, found.answer.gamma) == (19, 19)
-    # What is no better for a single answer is not said again.
+    # An equal bound for single answers is not repeated.
     assert len(found.sentences()) == 1
 
 
-def test_questions_are_named_as_they_are_asked():
+def test_questions_are_named_by_their_label():
     asked = Attribute("age", ["a1", "a2"], sensitive=False, label={"en": "How old?", "de": "Alt?"})
     survey = Survey("s", "S", Schema([asked]), RandomizedResponse({"age": "1"}))
     assert Protection.of(survey).sentences() == ["Sent as answered, without protection: How old?"]
 
 
-def test_what_is_known_of_a_person_is_not_counted_as_protected():
+def test_public_attributes_are_excluded_from_the_bound():
     survey = survey_of(RandomizedResponse({"smoker": "0.75", "coughs": "0.9"}))
     assert Protection.of(survey, public=["coughs"]).record.gamma == 3
     assert Protection.of(survey).record.gamma == 27
 
 
-def test_nothing_is_promised_that_does_not_hold():
-    """Rounded up: 1/(1 + 19/γ) never reads smaller than it is, nor does γ."""
+def test_bounds_are_rounded_up():
+    """Neither the posterior 1/(1 + 19/γ) nor γ is understated."""
     for keep in ("0.50001", "0.7501", "0.999", "0.9999999"):
         found = Protection.of(survey_of(RandomizedResponse({"smoker": keep}), names=["smoker"]))
         [said] = map(plain, found.sentences())
@@ -57,7 +57,7 @@ def test_nothing_is_promised_that_does_not_hold():
         assert found.record.gamma <= gamma <= found.record.gamma * Fraction(101, 100)
 
 
-def test_an_amplification_beyond_floating_point_is_written():
+def test_an_amplification_beyond_floating_point_can_be_formatted():
     matrix = [["1", "0.5"], ["0", "0.5"]]
     beyond = survey_of(GammaDiagonal(10**400), names=["smoker"])
     assert "γ = 1.00e+400" in Protection.of(beyond).sentences()[0]
@@ -65,7 +65,7 @@ def test_an_amplification_beyond_floating_point_is_written():
     assert Protection.of(revealing).unperturbed == ("smoker",)
 
 
-def test_a_wave_promises_what_all_waves_of_its_series_tell_together():
+def test_a_wave_states_the_bound_for_all_waves_of_its_series():
     mechanism = GammaDiagonal("3")
     schema = Schema([Attribute("smoker", ["no", "yes"])])
     series = Series(id="panel", wave=2, total_gamma="9")
@@ -81,7 +81,7 @@ def test_a_wave_promises_what_all_waves_of_its_series_tell_together():
     assert Protection.of(Survey("w", "W", schema, dice, series=series)).series is None
 
 
-def test_where_questions_depend_on_answers_it_is_said_that_time_can_show_them():
+def test_conditional_questions_add_a_sentence_about_timing():
     smoker = Attribute("smoker", ("no", "yes"))
     asked = Attribute("often", ("no", "yes"), missing=("not asked",), ask_if={"smoker": ["yes"]})
     for schema, said in ((Schema([smoker, asked]), 1), (Schema([smoker]), 0)):

@@ -1,4 +1,4 @@
-"""Kinds of questions in survey files: what they become, what is refused, what stays as it was."""
+"""Kinds of questions in survey files: their attributes, invalid ones, and stable digests."""
 
 import pickle
 import re
@@ -27,7 +27,7 @@ SMOKER = '[[attributes]]\nname = "smoker"\ncategories = ["no", "yes"]\n'
 
 
 def survey(lines, head=HEAD):
-    """A survey that asks whether one smokes, and another question."""
+    """Return a survey with a question about smoking and another one."""
     return Survey.from_toml(f'{head}{SMOKER}[[attributes]]\nname = "a"\n{lines}\n')
 
 
@@ -53,7 +53,7 @@ GOOD = {
 
 
 @pytest.mark.parametrize("lines", GOOD.values(), ids=GOOD)
-def test_a_survey_of_any_question_comes_back_from_its_document(lines):
+def test_surveys_with_any_kind_of_question_survive_json(lines):
     made = survey(lines)
     again = Survey.from_json(made.canonical_json)
     assert again == made
@@ -63,13 +63,13 @@ def test_a_survey_of_any_question_comes_back_from_its_document(lines):
 
 
 def test_surveys_of_choices_keep_their_digests():
-    # As they were before questions had kinds.
+    # The digest from before questions had kinds.
     text = re.search(r"```toml\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
     digest = "08585f6771c8d26da3db9b5acae58cbdd124535563e567cc2be8af9ce5df53ba"
     assert Survey.from_toml(text.group(1)).digest == digest
 
 
-def test_the_examples_of_the_manual_are_surveys():
+def test_the_examples_of_the_manual_are_valid_surveys():
     text = (ROOT / "docs" / "surveys.md").read_text("utf-8")
     blocks = [b for b in re.findall(r"```toml\n(.*?)```", text, re.DOTALL) if "[[attributes]]" in b]
     assert len(blocks) == 2
@@ -79,7 +79,7 @@ def test_the_examples_of_the_manual_are_surveys():
         assert len(made.schema.questions) == len(tomllib.loads(block)["attributes"])
 
 
-def test_bins_and_steps_are_the_same_question():
+def test_bins_and_step_define_the_same_question():
     assert survey(f"{NUMBER}step = 5").digest == survey(f"{NUMBER}bins = 2").digest
     halves = survey(f"{NUMBER}bins = 2\nwhole = false").schema.attributes[1]
     assert halves.categories == ("[0, 4.5)", "[4.5, 9]")
@@ -93,11 +93,11 @@ def test_edges_and_midpoints_are_exact():
     assert thirds.edges == (0, Fraction(1, 3), Fraction(2, 3), 1)
     assert thirds.midpoints == (Fraction(1, 6), Fraction(1, 2), Fraction(5, 6))
     short = NumberRange(20, 45, 10)
-    # Class marks by hand: the means of 20…29, 30…39 and 40…45.
+    # Class marks computed by hand: the means of 20…29, 30…39 and 40…45.
     assert short.midpoints == (Fraction(49, 2), Fraction(69, 2), Fraction(85, 2))
 
 
-def test_a_number_is_taken_as_python_and_files_have_it():
+def test_numbers_of_any_type_are_accepted():
     made = Attribute("a", number=NumberRange("0", "1", "1/10"))
     for answer, code in [(0.1, 1), ("0.3", 3), (np.float64(0.7), 7), (np.int64(1), 9), (1, 9)]:
         assert made.code(answer) == code
@@ -108,7 +108,7 @@ def test_a_number_is_taken_as_python_and_files_have_it():
 @pytest.mark.parametrize(
     "answer", [31415926535, "31415926535", 3.1415926535e30, True, None, "nan", float("nan"), [1]]
 )
-def test_no_error_about_a_number_holds_it(answer, refused):
+def test_no_error_about_a_number_contains_it(answer, refused):
     made = attribute(f"{NUMBER}step = 5\nmissing = ['w']\noptional = true")
     refused(
         RecordError,
@@ -119,7 +119,7 @@ def test_no_error_about_a_number_holds_it(answer, refused):
     )
 
 
-def test_missing_answers_are_no_items_unless_said_otherwise():
+def test_missing_answers_are_items_only_if_listed():
     made = attribute('categories = ["x", "y"]\nmissing = ["w"]\noptional = true')
     assert made.categories == ("x", "y", "w", "no answer")
     assert made.missing == ("w", "no answer")
@@ -129,7 +129,7 @@ def test_missing_answers_are_no_items_unless_said_otherwise():
     assert named.item_mask.tolist() == [False, True]
 
 
-def test_options_are_attributes_and_one_question():
+def test_options_are_attributes_of_one_question():
     made = survey(f'{SEVERAL}label = "Which?"\noptional = true')
     schema = made.schema
     assert schema.names == ("smoker", "a.x", "a.y")
@@ -146,7 +146,7 @@ def test_options_are_attributes_and_one_question():
     assert [question.name for question in some.questions] == ["smoker", "a"]
 
 
-def test_a_condition_on_an_option_is_on_its_attribute():
+def test_a_condition_on_an_option_refers_to_its_attribute():
     text = f'{HEAD}[[attributes]]\nname = "s"\n{SEVERAL}[[attributes]]\nname = "b"\n'
     schema = Survey.from_toml(
         f'{text}categories = ["p", "q"]\nask_if = {{ "s.x" = ["yes"] }}'
@@ -155,7 +155,7 @@ def test_a_condition_on_an_option_is_on_its_attribute():
     assert schema.encode({"s": ["x"], "b": "q"}) == (1, 0, 1)
 
 
-def test_texts_are_read_by_language():
+def test_texts_are_selected_by_language():
     made = survey(
         'label = { en = "A?", de = "Ä?" }\ncategories = ["x", "y"]\nanswers.x = { de = "ix" }',
         f'description = {{ en = "Who", fr = "Qui" }}\n{HEAD}',
@@ -170,7 +170,7 @@ def test_texts_are_read_by_language():
     assert choose_language({"de": "D", "en": "E"}) == "D"
 
 
-def test_the_first_language_outlives_the_order_of_json():
+def test_the_first_language_survives_sorted_json():
     made = Survey.from_json(
         survey('label = { en = "A?", de = "Ä?" }\ncategories = ["x", "y"]').canonical_json
     )
@@ -216,7 +216,7 @@ BAD = {
     "a label in a bad language": (f"{XY}label = {{ German = 'x' }}", "label", "by language"),
     "a long label": (f"{XY}label = {{ de = '{'x' * 2001}' }}", "label", "2000 characters"),
     "answers in a language without it": (f"{XY}answers.x = {{ de = 'ix' }}", "languages", "'de'"),
-    # Of another type: the place is named.
+    # Of another type: the message names the place.
     "a label of a number": (f"{XY}label = 5", None, ": label: expected"),
     "a number in a language": (f"{XY}label = {{ de = 5 }}", None, ": label: expected"),
     "a condition of a text": (f"{XY}ask_if = {{ smoker = 'yes' }}", None, ": ask_if: expected"),
@@ -225,12 +225,12 @@ BAD = {
 
 
 @pytest.mark.parametrize(("lines", "field", "words"), BAD.values(), ids=BAD)
-def test_a_question_that_cannot_be_is_refused_in_one_line(lines, field, words, refused):
+def test_an_invalid_question_is_refused_in_one_line(lines, field, words, refused):
     kind = SurveyError if field in ("languages", None) else SchemaError
     refused(kind, lambda: survey(lines), field=field, mentions=[words])
 
 
-def test_options_that_do_not_agree_are_refused(refused):
+def test_inconsistent_options_are_refused(refused):
     several = MultipleResponse("a")
     options = [
         Attribute("a.x", ("no", "yes"), ("yes",), question=several),
@@ -243,7 +243,7 @@ def test_options_that_do_not_agree_are_refused(refused):
     refused(SchemaError, lambda: Attribute("x", ("no", "yes"), ("yes",), question=several))
 
 
-def test_a_survey_by_hand_has_the_languages_of_its_texts():
+def test_a_constructed_survey_has_the_languages_of_its_texts():
     schema = Schema([Attribute("a", ["x", "y"], label={"fr": "F", "en": "E"})])
     made = Survey("s", {"en": "S"}, schema, GammaDiagonal("9"))
     assert made.languages == ("en", "fr")

@@ -1,4 +1,4 @@
-"""Exact numbers: what text means, and its one canonical form."""
+"""Exact numbers: parsing, and the canonical form."""
 
 import math
 import string
@@ -30,7 +30,7 @@ from hypothesis import strategies as st
         (10**100, Fraction(10**100)),
     ],
 )
-def test_numbers_are_read_exactly(written, value):
+def test_numbers_are_parsed_exactly(written, value):
     assert parse_rational(written, "gamma") == value
     assert type(parse_rational(written, "gamma")) is Fraction
 
@@ -49,7 +49,7 @@ def test_numbers_are_written_in_lowest_terms(value, written):
 
 
 @given(st.fractions(min_value=-(10**20), max_value=10**20, max_denominator=10**20))
-def test_what_is_written_is_read_again(value):
+def test_formatted_numbers_can_be_parsed(value):
     assert parse_rational(format_rational(value, "gamma"), "gamma") == value
 
 
@@ -58,7 +58,7 @@ def test_what_is_written_is_read_again(value):
         min_value=-(10**12), max_value=10**12, allow_nan=False, allow_infinity=False, places=9
     )
 )
-def test_decimals_mean_what_they_say(value):
+def test_decimals_are_parsed_exactly(value):
     numerator, denominator = Decimal(value).as_integer_ratio()
     assert parse_rational(f"{value:f}", "gamma") == Fraction(numerator, denominator)
 
@@ -74,7 +74,7 @@ def test_decimals_mean_what_they_say(value):
     ],
     ids=lambda bad: repr(bad)[:20],
 )
-def test_anything_else_is_refused_with_examples_of_what_is_not(bad, refused):
+def test_invalid_numbers_are_refused_with_valid_examples(bad, refused):
     refused(
         ParameterError,
         lambda: parse_rational(bad, "keep.smoker"),
@@ -86,14 +86,14 @@ def test_anything_else_is_refused_with_examples_of_what_is_not(bad, refused):
 
 @pytest.mark.parametrize("power", [1_000, 5_000, 10_000_000])
 @pytest.mark.parametrize("make", [lambda size: size, lambda size: Fraction(1, size)])
-def test_numbers_too_long_to_be_written_are_refused_at_once(power, make, refused):
-    # Writing out 3 million digits would take minutes.
+def test_too_long_numbers_are_refused_without_formatting(power, make, refused):
+    # Formatting 3 million digits would take minutes.
     number = make(1 << (power * 10 // 3 + 10))
     assert parse_rational(number, "gamma") == number
     refused(ParameterError, lambda: format_rational(Fraction(number), "gamma"), field="gamma")
 
 
-def test_the_longest_number_is_written_and_read_again():
+def test_the_longest_number_can_be_formatted_and_parsed():
     for number in (Fraction(10**1000 - 1), Fraction(10**498 + 1, 10**498)):
         assert parse_rational(format_rational(number, "gamma"), "gamma") == number
 
@@ -118,7 +118,7 @@ def test_no_text_raises_anything_but_a_parameter_error(text):
         (math.inf, math.inf, "infinite"),
     ],
 )
-def test_every_fraction_is_a_number_and_words(value, number, words):
+def test_fractions_are_converted_to_float_and_text(value, number, words):
     assert as_float(value) == number
     if words is not None:
         assert format_approximately(value) == words

@@ -1,4 +1,4 @@
-"""Attributes, schemas and records: the round trip, and every bad input."""
+"""Attributes, schemas and records: encoding, and invalid input."""
 
 import copy
 import math
@@ -11,7 +11,7 @@ from halftruth_shared import Attribute, RecordError, Schema, SchemaError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-# What a category may hold: no control character, no lone surrogate, no outer blank.
+# Valid categories: no control character, no lone surrogate, no outer blank.
 TEXTS = st.text(
     alphabet=st.characters(exclude_categories=("Cc", "Cs")), min_size=1, max_size=12
 ).filter(lambda text: text == text.strip())
@@ -36,7 +36,7 @@ def schema():
 
 @settings(max_examples=20)
 @given(st.data())
-def test_a_record_comes_back_from_its_codes(data):
+def test_encoding_and_decoding_a_record_are_inverse(data):
     schema = data.draw(schemas())
     record = {
         attribute.name: data.draw(st.sampled_from(attribute.categories))
@@ -51,17 +51,17 @@ def test_a_record_comes_back_from_its_codes(data):
 
 
 @pytest.mark.parametrize("kind", [dict, OrderedDict, MappingProxyType])
-def test_any_mapping_in_any_order_is_a_record(kind, schema):
+def test_records_can_be_any_mapping_in_any_order(kind, schema):
     assert schema.encode(kind({"age": "older", "smoker": "no"})) == (0, 2)
 
 
 @pytest.mark.parametrize("codes", [[1, 2], (1, 2), np.array([1, 2]), np.array([1, 2], np.uint8)])
-def test_any_sequence_of_integers_is_codes(codes, schema):
+def test_codes_can_be_any_sequence_of_integers(codes, schema):
     assert schema.decode(codes) == {"smoker": "yes", "age": "older"}
     assert all(type(code) is int for code in schema.check(codes))
 
 
-def test_shape_size_and_names_are_in_the_order_of_the_attributes(schema):
+def test_shape_and_names_follow_the_order_of_the_attributes(schema):
     assert schema.shape == (2, 3)
     assert schema.size == 6
     assert schema.names == ("smoker", "age")
@@ -69,7 +69,7 @@ def test_shape_size_and_names_are_in_the_order_of_the_attributes(schema):
     assert schema.positions(["age", "smoker"]) == (1, 0)
 
 
-def test_equal_schemas_are_one_key(schema):
+def test_equal_schemas_have_equal_hashes(schema):
     same = Schema([Attribute("smoker", ("no", "yes")), Attribute("age", ("young", "old", "older"))])
     assert schema == same
     assert hash(schema) == hash(same)
@@ -104,7 +104,7 @@ BAD_ANSWERS = {
 
 
 @pytest.mark.parametrize("answer", BAD_ANSWERS.values(), ids=BAD_ANSWERS)
-def test_an_answer_outside_its_categories_is_refused_without_it(answer, schema, refused):
+def test_an_invalid_answer_is_refused_without_quoting_it(answer, schema, refused):
     refused(
         RecordError,
         lambda: schema.encode({"age": "old", "smoker": answer}),
@@ -114,7 +114,7 @@ def test_an_answer_outside_its_categories_is_refused_without_it(answer, schema, 
     )
 
 
-def test_an_answer_that_cannot_be_compared_is_refused_without_it(schema, refused):
+def test_an_incomparable_answer_is_refused_without_quoting_it(schema, refused):
     class Hostile:
         def __eq__(self, other):
             raise RuntimeError(SECRET)
@@ -130,9 +130,9 @@ def test_an_answer_that_cannot_be_compared_is_refused_without_it(schema, refused
 WHOLE = {"smoker": "yes", "age": "old"}
 BAD_RECORDS = [
     ({"smoker": "yes"}, "age", ["'age'", "missing", "young, old, older"]),
-    # The first line of a file without a header, for instance: names may be answers.
+    # For example the first line of a file without a header: names may be answers.
     (WHOLE | {SECRET: "yes", "x": SECRET}, "record", ["2 unknown attributes; the", "smoker, age"]),
-    # Only what is the survey's own is named, where it can be told what was meant.
+    # Only names of the survey that are similar to the given ones are listed.
     (
         {"Smoker ": SECRET, "AGE": "old", SECRET: ""},
         "record",
@@ -154,13 +154,13 @@ BAD_RECORDS = [
 
 
 @pytest.mark.parametrize(("record", "field", "words"), BAD_RECORDS, ids=repr)
-def test_what_is_no_record_is_refused_without_its_answers(record, field, words, schema, refused):
+def test_an_invalid_record_is_refused_without_its_answers(record, field, words, schema, refused):
     never = ["yes", SECRET, "7654321"] + ([] if field == "age" else ["old"])
     call = lambda: schema.encode(record)  # noqa: E731
     refused(RecordError, call, field=field, mentions=words, never=never)
 
 
-def test_long_lists_of_categories_are_cut_in_messages(refused):
+def test_long_lists_of_categories_are_truncated_in_messages(refused):
     schema = Schema([Attribute("place", [f"c{i}" for i in range(5000)])])
     error = refused(
         RecordError, lambda: schema.encode({"place": SECRET}), mentions=["c0, c1", "5000 in all"]
@@ -185,7 +185,7 @@ def test_long_lists_of_categories_are_cut_in_messages(refused):
     ],
     ids=repr,
 )
-def test_codes_outside_the_schema_are_refused_without_them(codes, field, schema, refused):
+def test_invalid_codes_are_refused_without_quoting_them(codes, field, schema, refused):
     never = ["7654321", "True", "1.0", "None"]
     for call in (lambda: schema.decode(codes), lambda: schema.check(codes)):
         refused(RecordError, call, field=field, mentions=[field or "2 codes"], never=never)
@@ -199,7 +199,7 @@ def named(*names):
     return Schema([Attribute(name, ["x", "y"]) for name in names])
 
 
-#: What makes no attribute or no schema: arguments, the field that is named, and what is said.
+#: Invalid attributes and schemas: arguments, the named field, and the message.
 BAD = [
     *(
         (lambda name=name: attribute(name=name), "name", "a letter")
@@ -251,7 +251,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("make", "field", "words"), BAD)
-def test_what_makes_no_attribute_or_schema_is_refused(make, field, words, refused):
+def test_invalid_attributes_and_schemas_are_refused(make, field, words, refused):
     of = ["'smoker'"] if field in ("categories", "items", "sensitive") else []
     refused(SchemaError, make, field=field, mentions=[words, *of])
 
@@ -271,5 +271,5 @@ def test_what_makes_no_attribute_or_schema_is_refused(make, field, words, refuse
     ],
     ids=repr,
 )
-def test_bad_lists_of_attributes_are_refused(names, words, schema, refused):
+def test_invalid_lists_of_attributes_are_refused(names, words, schema, refused):
     refused(SchemaError, lambda: schema.positions(names), field="attributes", mentions=[words])

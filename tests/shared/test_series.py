@@ -1,4 +1,4 @@
-"""Series: what a survey says of the waves that it belongs to."""
+"""The series to which a wave belongs."""
 
 import pytest
 from halftruth_shared import Survey, SurveyError
@@ -29,7 +29,7 @@ def test_the_series_is_part_of_the_digest():
     assert Survey.from_json(surveys[1].canonical_json) == surveys[1]
 
 
-def test_a_total_has_one_spelling():
+def test_totals_are_normalized():
     written = [Survey.from_toml(FILE.format(wave=1, total=t)) for t in ("361", '"361.0"')]
     assert written[0].digest == written[1].digest
     assert b'"total_gamma":"361"' in written[0].canonical_json
@@ -45,6 +45,6 @@ def test_a_total_has_one_spelling():
         ("1", "19.5", "series.total_gamma"),
     ],
 )
-def test_a_series_that_cannot_be_kept_to_is_refused(wave, total, field):
+def test_an_invalid_series_is_refused(wave, total, field):
     with pytest.raises(SurveyError, match=field):
         Survey.from_toml(FILE.format(wave=wave, total=total))

@@ -1,4 +1,4 @@
-"""Amplification by shuffling: bounds against what enumeration finds, and published values."""
+"""Amplification by shuffling: bounds against enumeration and published values."""
 
 import json
 import math
@@ -25,12 +25,12 @@ GAMMAS = [Fraction(3, 2), Fraction(3), Fraction(19)]
 
 
 def hockey_stick(first, second, factor):
-    """max over sets S of P(S) − factor·Q(S), of distributions as dictionaries."""
+    """Return max over sets S of P(S) − factor·Q(S), with distributions as dictionaries."""
     return sum(max(first[y] - factor * second.get(y, 0), 0) for y in first)
 
 
 def pair(clones, gamma):
-    """How many reports look like the first answer if it is true, and if the second one is."""
+    """Distributions of the number of reports like the first answer, under either true answer."""
     found = []
     for chance in (gamma / (gamma + 1), 1 / (gamma + 1)):
         distribution = Counter()
@@ -43,7 +43,7 @@ def pair(clones, gamma):
 
 
 def counts_of(rows):
-    """Distribution of the sorted reports of independent people, one row of chances for each."""
+    """Distribution of the sorted reports of independent people, one row of probabilities each."""
     found = Counter({(0,) * len(rows[0]): Fraction(1)})
     for row in rows:
         longer = Counter()
@@ -57,7 +57,7 @@ def counts_of(rows):
 
 @pytest.mark.parametrize("gamma", GAMMAS)
 @pytest.mark.parametrize("factor", [Fraction(1), Fraction(11, 10), Fraction(5, 3), Fraction(10)])
-def test_the_divergence_given_the_clones_is_that_of_enumeration(gamma, factor):
+def test_the_divergence_given_the_clones_matches_enumeration(gamma, factor):
     clones = np.arange(14)
     found = divergence(math.log(factor), float(gamma), clones)
     exact = [float(hockey_stick(*pair(c, gamma), factor)) for c in clones.tolist()]
@@ -69,7 +69,7 @@ def test_the_divergence_given_the_clones_is_that_of_enumeration(gamma, factor):
 
 @pytest.mark.parametrize("gamma", GAMMAS)
 @pytest.mark.parametrize("delta", [0.3, 0.03])
-def test_epsilon_is_the_least_for_which_the_clones_leave_delta(gamma, delta):
+def test_epsilon_is_the_smallest_for_delta(gamma, delta):
     respondents = 9
     found = shuffled(gamma, respondents, delta).epsilon
 
@@ -86,7 +86,7 @@ def test_epsilon_is_the_least_for_which_the_clones_leave_delta(gamma, delta):
 
 @pytest.mark.parametrize("trials", [0, 1, 2, 5, 40, 1_000, 10**5, 10**7, 10**9])
 @pytest.mark.parametrize("chance", [0.5, 1 / 19, 1 / 330])
-def test_binomial_probabilities_are_those_of_scipy(trials, chance):
+def test_binomial_probabilities_match_scipy(trials, chance):
     spread = math.sqrt(trials * chance * (1 - chance))
     some = np.round(trials * chance + np.linspace(-20, 20, 301) * spread)
     some = np.unique(np.clip(some, -1, trials + 1))
@@ -100,8 +100,8 @@ def test_binomial_probabilities_are_those_of_scipy(trials, chance):
 
 
 @pytest.mark.parametrize("vector", SHUFFLED, ids=lambda v: f"{v['gamma']} {v['respondents']}")
-def test_blocks_of_clones_cost_little_and_never_promise_more(vector):
-    # The vectors are computed by SciPy, one number of clones after the other.
+def test_grouping_numbers_of_clones_is_accurate_and_conservative(vector):
+    # The vectors are computed with SciPy without grouping.
     found = shuffled(Fraction(vector["gamma"]), vector["respondents"], vector["delta"])
     for member in ("epsilon", "tail"):
         exact = vector[member]
@@ -109,7 +109,7 @@ def test_blocks_of_clones_cost_little_and_never_promise_more(vector):
 
 
 def tail_of_clones(gamma, respondents, epsilon):
-    """Probability of a loss above ε of one person among clones, added up over all counts."""
+    """Probability that one person's loss among clones exceeds ε, summed over all counts."""
     others, found = scipy.stats.binom(respondents - 1, 1 / gamma), 0.0
     for c in range(int(others.ppf(1e-12)), int(others.isf(1e-12)) + 1):
         a = np.arange(c + 2)
@@ -121,9 +121,7 @@ def tail_of_clones(gamma, respondents, epsilon):
 
 
 @pytest.mark.parametrize(("gamma", "respondents"), [(3, 200), (19, 5_000)])
-def test_losses_above_the_tail_are_rarer_than_delta_and_those_above_epsilon_are_not(
-    gamma, respondents
-):
+def test_losses_above_the_tail_are_rarer_than_delta(gamma, respondents):
     found = shuffled(Fraction(gamma), respondents, 1e-6)
     assert 1e-7 < tail_of_clones(gamma, respondents, found.tail) <= 1e-6
     assert tail_of_clones(gamma, respondents, found.epsilon) > 1e-5
@@ -134,8 +132,8 @@ def rows_of(*arguments):
     return list(dense_split.matrix(*arguments).values())
 
 
-# Columns are answers. Randomized response and gamma-diagonal are the same for all pairs of answers;
-# of the asymmetric one and of split questionnaires a report can have one probability for two.
+# Columns are answers. Randomized response and gamma-diagonal treat all pairs of answers alike; in
+# the asymmetric mechanism and split questionnaires, a report can be equally likely for two.
 MECHANISMS = {
     "randomized response": randomized_response(2, Fraction(3, 4)),
     "randomized response, two questions": kronecker([randomized_response(2, Fraction(2, 3))] * 2),
@@ -153,7 +151,7 @@ FACTORS = [Fraction(x, 4) for x in (4, 5, 6, 8, 10, 12, 16)]
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_shuffled_reports_tell_no_more_than_the_bound_whatever_everybody_answers(name):
+def test_shuffled_reports_keep_to_the_bound_for_all_answers(name):
     matrix = MECHANISMS[name]
     gamma = max(max(row) / min(row) for row in matrix)
     columns = list(zip(*matrix, strict=True))
@@ -182,7 +180,7 @@ def test_shuffled_reports_tell_no_more_than_the_bound_whatever_everybody_answers
                 assert sum(losses) <= delta
 
 
-def test_many_yes_or_no_answers_tell_no_more_than_the_bound():
+def test_many_yes_or_no_answers_keep_to_the_bound():
     respondents, delta, keep = 400, 1e-3, 0.75
     found = shuffled(Fraction(3), respondents, delta)
     epsilon = found.epsilon
@@ -201,11 +199,11 @@ def test_many_yes_or_no_answers_tell_no_more_than_the_bound():
             assert first[first > math.exp(found.tail) * second].sum() <= delta
 
 
-def test_it_is_what_the_authors_print_for_a_hundred_thousand_people():
-    # ε between these for ε₀ = 4, δ = 10⁻⁶, by the program that they published with the paper.
+def test_epsilon_matches_the_program_of_the_authors():
+    # Bounds of ε for ε₀ = 4 and δ = 10⁻⁶ by the program published with the paper.
     found = shuffled(Fraction(math.exp(4)), 100_000, 1e-6)
     assert 0.1675385583317841 < found.epsilon < 0.172790550755978
-    # Their program's closed form, 0.53780, is (γ−1)/(γ+1/(1+x)) where Theorem 3.1 has (γ−1)/(γ+1).
+    # The program's closed form, 0.53780, is (γ−1)/(γ+1/(1+x)) where Theorem 3.1 has (γ−1)/(γ+1).
     gamma, x = math.exp(4), math.expm1(found.closed_form)
     x *= (gamma + 1) / (gamma - 1)
     assert math.log1p((gamma - 1) / (gamma + 1 / (1 + x)) * x) == pytest.approx(
@@ -214,7 +212,7 @@ def test_it_is_what_the_authors_print_for_a_hundred_thousand_people():
 
 
 @pytest.mark.parametrize("gamma", [Fraction(2), Fraction(10**4)])
-def test_more_people_and_a_larger_delta_never_protect_less_and_nothing_less_than_each_report(gamma):
+def test_epsilon_decreases_with_people_and_delta_and_is_at_most_the_local_one(gamma):
     people = [1, 2, 100, 10**4, 10**9, 10**15]
     deltas = [1e-12, 1e-6, 0.1]
     table = np.array([[shuffled(gamma, n, delta).epsilon for delta in deltas] for n in people])
@@ -224,7 +222,7 @@ def test_more_people_and_a_larger_delta_never_protect_less_and_nothing_less_than
     assert (table >= 0).all()
 
 
-def test_the_numerical_bound_is_below_the_closed_form_where_that_holds():
+def test_the_numerical_bound_is_below_the_closed_form():
     met = 0
     for gamma in map(Fraction, ("5/4", 2, 19, 200)):
         for respondents in (300, 10**5, 10**7):
@@ -238,7 +236,7 @@ def test_the_numerical_bound_is_below_the_closed_form_where_that_holds():
     assert met > 10
 
 
-def test_nobody_hides_a_report_that_proves_an_answer_or_from_themselves():
+def test_infinite_gamma_and_single_respondents_are_not_amplified():
     assert shuffled(math.inf, 1_000, 1e-6) is None
     assert shuffled(Fraction(19), 1, 1e-6).epsilon == pytest.approx(math.log(19), abs=1e-5)
     assert shuffled(Fraction(10**30), 10**6, 1e-6).epsilon == pytest.approx(30 * math.log(10))
@@ -248,13 +246,13 @@ def test_nobody_hides_a_report_that_proves_an_answer_or_from_themselves():
 @pytest.mark.parametrize(
     ("respondents", "delta", "field"), [(0, 0.1, "respondents"), (5, 0.0, "delta"), (5, 1, "delta")]
 )
-def test_what_is_outside_of_its_range_is_named(respondents, delta, field):
+def test_parameters_out_of_range_are_refused(respondents, delta, field):
     with pytest.raises(ParameterError) as raised:
         shuffled(Fraction(19), respondents, delta)
     assert raised.value.field == field
 
 
-# What is said of a relay.
+# Statements about a relay.
 
 
 def relay_of(batch, **members):
@@ -263,7 +261,7 @@ def relay_of(batch, **members):
 
 
 @pytest.mark.parametrize("vector", SHUFFLED, ids=lambda v: f"{v['gamma']} {v['respondents']}")
-def test_a_relay_promises_what_the_vectors_have_and_says_both_figures(vector):
+def test_the_figures_of_a_relay_match_the_vectors(vector):
     apart, together = vector["apart"], vector["together"]
     found = Relayed.of(relay_of(vector["respondents"]), Fraction(vector["gamma"]))
     assert (found.apart, found.together) == (apart, together)
@@ -277,7 +275,7 @@ def test_a_relay_promises_what_the_vectors_have_and_says_both_figures(vector):
 
 @pytest.mark.parametrize("batch", [2, 5_000, 40_000])
 @pytest.mark.parametrize("at_most", [6, 50])
-def test_the_largest_gamma_keeps_to_the_bound_and_the_next_one_does_not(batch, at_most):
+def test_the_largest_gamma_is_exact(batch, at_most):
     gamma = largest_gamma(at_most, batch)
     assert gamma >= math.floor(19 * at_most / (100 - at_most)) >= 1
     assert Relayed.of(relay_of(batch), Fraction(gamma)).apart <= at_most
@@ -285,7 +283,7 @@ def test_the_largest_gamma_keeps_to_the_bound_and_the_next_one_does_not(batch, a
         assert Relayed.of(relay_of(batch), Fraction(gamma + 1)).apart > at_most
 
 
-def test_half_of_a_batch_of_the_askers_own_leaves_the_bound_of_the_other_half():
+def test_statements_cover_half_of_a_batch_and_two_waves():
     gamma = Fraction(100)
     rests = " ".join(Relayed.of(relay_of(80_000), gamma).rests_on(waves=True))
     half = Relayed.of(relay_of(40_000), gamma)
@@ -296,7 +294,7 @@ def test_half_of_a_batch_of_the_askers_own_leaves_the_bound_of_the_other_half():
     assert f"after two waves through the relay, of 100 people at most {most}" in rests
 
 
-def test_the_promise_of_a_survey_has_that_of_its_relay(schema_of):
+def test_the_promise_of_a_survey_includes_its_relay(schema_of):
     schema = schema_of((2, 3))
     survey = Survey("health", "Health", schema, GammaDiagonal("100"), relay=relay_of(40_000))
     found = Protection.of(survey)

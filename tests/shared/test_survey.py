@@ -1,4 +1,4 @@
-"""Surveys: from TOML to canonical JSON, its digest, and what is refused."""
+"""Surveys: TOML, canonical JSON, digest, and invalid surveys."""
 
 import hashlib
 import json
@@ -77,13 +77,13 @@ def toml(mechanism=MECHANISMS["gamma-diagonal"], head=HEAD, attributes=ATTRIBUTE
 
 
 def canonical(value):
-    """The canonical form, produced by the standard library."""
+    """Return the canonical form as produced by the standard library."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return text.encode("utf-8")
 
 
 @pytest.mark.parametrize("kind", MECHANISMS)
-def test_the_canonical_json_is_sorted_compact_without_defaults_and_read_back(kind):
+def test_the_canonical_json_is_sorted_compact_and_omits_defaults(kind):
     expected = canonical(
         {
             "id": "health",
@@ -119,7 +119,7 @@ def test_the_canonical_json_is_sorted_compact_without_defaults_and_read_back(kin
     title=st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=40),
     description=st.text(st.characters(exclude_categories=("Cs",)), max_size=40),
 )
-def test_any_text_has_the_standard_librarys_canonical_json(title, description):
+def test_the_canonical_json_of_any_text_matches_the_standard_library(title, description):
     if not title.strip():
         return
     schema = Schema([Attribute("a", ["x", "y"])])
@@ -166,7 +166,7 @@ SAME = {
 
 
 @pytest.mark.parametrize("text", SAME.values(), ids=SAME)
-def test_how_a_survey_is_written_does_not_change_its_digest(text):
+def test_equivalent_survey_files_have_the_same_digest(text):
     expected = Survey.from_toml(toml(head='id = "t"\ntitle = "T"'))
     assert Survey.from_toml(text).digest == expected.digest
     assert Survey.from_toml(text) == expected
@@ -175,7 +175,7 @@ def test_how_a_survey_is_written_does_not_change_its_digest(text):
 @pytest.mark.parametrize(
     ("kind", "more"), [("randomized-gamma-diagonal", 'alpha = "1/4"'), ("randomized-response", "")]
 )
-def test_a_breach_means_the_same_to_every_mechanism_that_takes_a_gamma(kind, more):
+def test_a_breach_is_equivalent_to_gamma_for_every_mechanism(kind, more):
     digests = {
         Survey.from_toml(toml(f'kind = "{kind}"\n{level}\n{more}')).digest
         for level in ('gamma = "19"', 'breach = ["0.05", "0.5"]', "gamma = 19")
@@ -191,7 +191,7 @@ def test_a_symmetric_budget_is_published_as_probabilities():
 
 
 def with_line(line, table=""):
-    """A survey with one more line at its top level, its mechanism or its last attribute."""
+    """Return a survey file with one more line at its top level, mechanism or last attribute."""
     return {
         "": f"{line}\n{toml()}",
         "mechanism": toml(f"{MECHANISMS['gamma-diagonal']}\n{line}"),
@@ -251,7 +251,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("text", "kind", "words"), REFUSED.values(), ids=REFUSED)
-def test_what_is_no_survey_is_refused_in_one_line(text, kind, words, refused):
+def test_an_invalid_survey_is_refused_in_one_line(text, kind, words, refused):
     refused(kind, lambda: Survey.from_toml(text), mentions=[words])
     with suppress(tomllib.TOMLDecodeError):
         written = json.dumps(tomllib.loads(text))
@@ -275,7 +275,7 @@ def test_hostile_text_is_refused_in_one_line(read, text, refused):
     refused(SurveyError, lambda: read(text), mentions=[": "])
 
 
-def test_a_survey_survives_a_trip_to_another_process():
+def test_a_schema_can_be_pickled_without_its_hash():
     schema = Schema([Attribute("a", ["x", "y"])])
     again = pickle.loads(pickle.dumps(schema))
     assert (again, hash(again)) == (schema, hash(schema))
@@ -283,7 +283,7 @@ def test_a_survey_survives_a_trip_to_another_process():
 
 
 def made(id="s", title="T", mechanism=GammaDiagonal("19"), description="", **members):  # noqa: B008
-    """A survey of one question with two answers."""
+    """Return a survey of one question with two answers."""
     schema = Schema([Attribute("a", ["x", "y"], **members)])
     return Survey(id, title, schema, mechanism, description)
 
@@ -309,7 +309,7 @@ UNMADE = [
 
 
 @pytest.mark.parametrize(("members", "kind", "field"), UNMADE)
-def test_what_makes_no_survey_is_refused(members, kind, field, refused):
+def test_invalid_members_of_a_survey_are_refused(members, kind, field, refused):
     words = ["lower-case"] if field == "id" else []
     refused(kind, lambda: made(**members), field=field, mentions=words)
 
@@ -332,7 +332,7 @@ def test_a_survey_file_is_read_with_or_without_a_byte_order_mark(tmp_path, encod
     ],
     ids=["missing", "not UTF-8", "bad parameter", "not TOML", "folder"],
 )
-def test_a_file_that_is_no_survey_is_refused_by_name(content, words, field, tmp_path, refused):
+def test_an_invalid_survey_file_is_refused_with_its_name(content, words, field, tmp_path, refused):
     path = tmp_path / "survey.toml"
     if content == "folder":
         path.mkdir()
@@ -343,15 +343,15 @@ def test_a_file_that_is_no_survey_is_refused_by_name(content, words, field, tmp_
 
 
 @pytest.mark.parametrize("kind", ["gamma-diagonal", "randomized-response"])
-def test_a_survey_that_can_be_published_can_be_read(kind):
-    # Both probabilities have 39 digits, so that γ has nearly 80.
+def test_surveys_with_long_numbers_can_be_read_after_publication(kind):
+    # Both probabilities have 39 digits, so γ has nearly 80.
     breach = 'breach = ["0.012345678912345678912345678912345678913", "0.5%s3"]' % ("7" * 37)
     attributes = '[[attributes]]\nname = "a"\ncategories = ["x", "y"]'
     survey = Survey.from_toml(toml(f'kind = "{kind}"\n{breach}', attributes=attributes))
     assert Survey.from_json(survey.canonical_json) == survey
 
 
-def test_a_survey_is_shown_on_a_line():
+def test_the_repr_of_a_survey_is_one_line():
     smoker = Attribute("smoker", ("no", "yes"), label="Do you smoke?")
     survey = Survey(
         "s", "S", Schema([smoker, Attribute("age", ("a", "b", "c"))]), GammaDiagonal(19)
@@ -396,7 +396,7 @@ def perturbed(list='["armed"]', sensitive="", languages=""):
     return PERTURBED.format(perturbed=list, sensitive=sensitive, languages=languages)
 
 
-def test_all_but_the_perturbed_attributes_have_the_identity_in_the_published_survey():
+def test_unlisted_attributes_have_the_identity_in_the_published_survey():
     survey = Survey.from_toml(perturbed())
     published = json.loads(survey.canonical_json)
     assert "perturbed" not in published["mechanism"]
@@ -433,6 +433,6 @@ def test_all_but_the_perturbed_attributes_have_the_identity_in_the_published_sur
         ),
     ],
 )  # fmt: skip
-def test_a_list_of_perturbed_attributes_that_cannot_be_is_refused(text, message):
+def test_an_invalid_list_of_perturbed_attributes_is_refused(text, message):
     with pytest.raises((SurveyError, ParameterError), match=re.escape(message)):
         Survey.from_toml(text)

@@ -1,6 +1,6 @@
-"""The package gives the reports of tests/vectors, which were computed without it.
+"""The package's reports match tests/vectors, which were computed independently.
 
-Whoever writes another client holds it against the same files.
+Other clients can be tested with the same files.
 """
 
 import base64
@@ -45,7 +45,7 @@ def vectors(name, member="vectors"):
 
 
 class KnownBytes:
-    """The rule of docs/protocol.md over bytes that are known: b leading bits, or once more."""
+    """The rule of docs/protocol.md with known bytes: take b leading bits, and retry if rejected."""
 
     def __init__(self, text):
         self.bytes, self.consumed = bytes.fromhex(text), 0
@@ -70,7 +70,7 @@ def all_draws(kind):
 
 
 @pytest.mark.parametrize(("vector", "draw"), [d for kind in KINDS for d in all_draws(kind)])
-def test_known_bytes_give_the_known_report(vector, draw):
+def test_known_bytes_give_the_report_of_the_vectors(vector, draw):
     survey = Survey.from_json(json.dumps(vector["survey"]))
     source = KnownBytes(draw["bytes"])
     report = survey.perturbation.report(survey.schema.encode(draw["record"]), source)
@@ -79,13 +79,13 @@ def test_known_bytes_give_the_known_report(vector, draw):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_surveys_of_vectors_have_their_digest(kind):
+def test_surveys_have_the_digest_of_the_vectors(kind):
     for vector in vectors(kind):
         assert Survey.from_json(json.dumps(vector["survey"])).digest == vector["digest"]
 
 
 @pytest.mark.parametrize("vector", vectors("canonical"))
-def test_a_survey_has_the_canonical_bytes_however_it_was_written(vector):
+def test_surveys_have_the_canonical_json_of_the_vectors(vector):
     survey = Survey.from_json(vector["received"])
     assert survey.canonical_json == vector["canonical"].encode()
     assert survey.digest == vector["digest"]
@@ -94,14 +94,14 @@ def test_a_survey_has_the_canonical_bytes_however_it_was_written(vector):
 @pytest.mark.parametrize(
     "vector", vectors("questions", "numbers"), ids=lambda v: v["categories"][0]
 )
-def test_numbers_are_in_the_known_bins(vector):
+def test_numbers_are_in_the_bins_of_the_vectors(vector):
     number = NumberRange(**vector["members"])
     assert list(number.categories) == vector["categories"]
     assert {answer: number.bin(answer) for answer in vector["bins"]} == vector["bins"]
     assert [answer for answer in vector["refused"] if number.bin(answer) is not None] == []
 
 
-def test_questions_are_perturbed_as_the_known_attributes():
+def test_questions_have_the_attributes_of_the_vectors():
     schema = Survey.from_json(json.dumps(vectors("questions", "survey"))).schema
     assert [
         {"name": a.name, "categories": list(a.categories), "missing": list(a.missing)}
@@ -110,21 +110,21 @@ def test_questions_are_perturbed_as_the_known_attributes():
 
 
 @pytest.mark.parametrize("vector", vectors("questions", "records"))
-def test_a_record_has_the_known_codes(vector):
+def test_records_have_the_codes_of_the_vectors(vector):
     schema = Survey.from_json(json.dumps(vectors("questions", "survey"))).schema
     assert list(schema.encode(vector["record"])) == vector["codes"]
     assert list(schema.encode(schema.decode(vector["codes"]))) == vector["codes"]
 
 
 @pytest.mark.parametrize("record", vectors("questions", "refused"))
-def test_a_record_that_cannot_be_is_refused(record):
+def test_infeasible_records_are_refused(record):
     schema = Survey.from_json(json.dumps(vectors("questions", "survey"))).schema
     with pytest.raises(RecordError):
         schema.encode(record)
 
 
 @pytest.mark.parametrize("vector", vectors("integers"), ids=lambda v: v["below"][:20])
-def test_known_bytes_give_the_known_integers(vector):
+def test_known_bytes_give_the_integers_of_the_vectors(vector):
     source = KnownBytes(vector["bytes"])
     k = int(vector["below"])
     assert [source(k) for _ in vector["integers"]] == list(map(int, vector["integers"]))
@@ -132,7 +132,7 @@ def test_known_bytes_give_the_known_integers(vector):
 
 
 @pytest.mark.parametrize("vector", vectors("signed"))
-def test_known_keys_make_the_known_signatures(vector):
+def test_known_keys_give_the_signatures_of_the_vectors(vector):
     key = OperatorKey(Ed25519PrivateKey.from_private_bytes(bytes.fromhex(vector["seed"])))
     terms = msgspec.convert(vector["terms"], Terms)
     assert statement(vector["digest"], terms).decode() == vector["statement"]
@@ -142,7 +142,7 @@ def test_known_keys_make_the_known_signatures(vector):
 
 
 @pytest.mark.parametrize("vector", vectors("signed", "refused"), ids=lambda v: v["why"])
-def test_what_only_looks_like_a_signature_is_refused(vector):
+def test_invalid_signatures_are_refused(vector):
     signature = msgspec.convert(vector["signature"], Signature | None)
     terms = msgspec.convert(vector["terms"], Terms)
     with pytest.raises(SignatureError):
@@ -159,7 +159,7 @@ def report_space(vector):
 
 
 @pytest.mark.parametrize("vector", vectors("sealed"))
-def test_known_sealed_reports_are_opened(vector):
+def test_sealed_reports_of_the_vectors_are_opened(vector):
     keys, shape = sealing_keys(vector), report_space(vector)
     assert keys.public == (vector["recipient_public"],)
     bound = vector["digest"], UUID(vector["id"])
@@ -176,7 +176,7 @@ def test_known_sealed_reports_are_opened(vector):
 
 
 @pytest.mark.parametrize("vector", vectors("sealed", "refused"), ids=lambda v: v["why"])
-def test_what_only_looks_like_a_sealed_report_is_not_opened(vector):
+def test_invalid_sealed_reports_are_not_opened(vector):
     keys, shape = sealing_keys(vector), report_space(vector)
     sealed = base64.b64decode(vector["sealed"], validate=True)
     with pytest.raises(ReportError, match="cannot be opened"):
@@ -205,7 +205,7 @@ def test_a_relay_opens_the_envelope_and_the_collector_the_report(vector):
         assert open_relayed(collector, digest, inner, size) == (report_id, packed)
     inner = open_envelope(relay, digest, relay_id, base64.b64decode(vector["sealed"]), size)
     assert inner == base64.b64decode(vector["relayed"], validate=True)
-    # Neither opens what is for the other, of another survey, under another id, or altered.
+    # Neither opens reports for the other, of another survey, under another id, or altered.
     other = "d1" * 32
     for attempt in (
         lambda: open_envelope(collector, digest, relay_id, sealed, size),
@@ -225,13 +225,13 @@ def test_a_relay_opens_the_envelope_and_the_collector_the_report(vector):
 
 
 @pytest.mark.parametrize("made", vectors("relayed", "accepted"))
-def test_a_survey_with_a_relay_is_read_and_published(made):
+def test_a_survey_with_a_relay_can_be_read_and_published(made):
     survey = Survey.from_json(json.dumps(made))
     assert json.loads(survey.canonical_json)["relay"] == made["relay"]
 
 
 @pytest.mark.parametrize("vector", vectors("relayed", "refused"))
-def test_a_relay_that_cannot_be_is_one_line_and_the_field(vector):
+def test_an_invalid_relay_is_refused_in_one_line_with_the_field(vector):
     with pytest.raises(SurveyError) as refused:
         Survey.from_json(json.dumps(vector["survey"]))
     assert refused.value.field == vector["field"]
@@ -239,7 +239,7 @@ def test_a_relay_that_cannot_be_is_one_line_and_the_field(vector):
 
 
 @pytest.mark.parametrize("vector", vectors("protection"), ids=lambda vector: vector["survey"]["id"])
-def test_a_survey_promises_what_every_language_says(vector):
+def test_promises_match_the_vectors(vector):
     survey = Survey.from_json(json.dumps(vector["survey"]))
     assert Protection.of(survey, vector["public"]).sentences() == vector["sentences"]
 

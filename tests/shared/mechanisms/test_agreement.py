@@ -14,7 +14,7 @@ from halftruth_shared.mechanisms.split_questionnaire.responses import response
 
 
 def orthogonal(prime, dimension):
-    """Which points are orthogonal, by all products of their coordinates."""
+    """Return which points are orthogonal, from all products of their coordinates."""
     vectors = np.array(
         [coordinates(point, prime, dimension) for point in range(count_points(prime, dimension))]
     )
@@ -24,7 +24,7 @@ def orthogonal(prime, dimension):
 @pytest.mark.parametrize(
     ("prime", "dimension"), [(2, 3), (2, 6), (3, 3), (3, 4), (5, 4), (19, 3), (37, 3)]
 )
-def test_sums_over_orthogonal_points_are_those_of_brute_force(prime, dimension):
+def test_sums_over_orthogonal_points_match_brute_force(prime, dimension):
     values = np.random.default_rng(0).integers(0, 1_000, (3, 2, count_points(prime, dimension)))
     expected = values @ orthogonal(prime, dimension)
     found = orthogonal_sums(values.astype(float), prime, dimension)
@@ -33,7 +33,7 @@ def test_sums_over_orthogonal_points_are_those_of_brute_force(prime, dimension):
 
 
 @pytest.mark.parametrize(("cells", "prime"), [(7, 2), (25, 5), (100, 5), (300, 19)])
-def test_sums_over_a_few_symbols_are_the_same(cells, prime):
+def test_sums_over_a_few_symbols_match_brute_force(cells, prime):
     answered = response(Fraction(19), cells, prime, 2)
     symbols = np.random.default_rng(1).choice(answered.symbols, 5, replace=False)
     values = np.arange(10.0).reshape(2, 5)

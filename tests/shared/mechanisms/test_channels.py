@@ -1,4 +1,4 @@
-"""Channels against dense linear algebra written here, for every subset of attributes."""
+"""Channels against dense linear algebra, for every subset of attributes."""
 
 import math
 import tracemalloc
@@ -24,14 +24,14 @@ def generator():
 
 
 def ordered_subsets(count):
-    """Every non-empty subset of positions, in every order."""
+    """Return all non-empty subsets of positions, in every order."""
     return [
         order for size in range(1, count + 1) for order in permutations(range(count), size)
     ]  # fmt: skip
 
 
 def marginalization(shape, order):
-    """M_s of shape (n_s, n): sums a table over all attributes but these, put in this order."""
+    """M_s of shape (n_s, n): sums a table over all attributes but these, in this order."""
     sizes = [shape[j] for j in order]
     cells = np.indices(shape).reshape(len(shape), -1)
     margin = np.ravel_multi_index(tuple(cells[j] for j in order), sizes)
@@ -39,7 +39,7 @@ def marginalization(shape, order):
 
 
 def subset_matrix(matrix, shape, order):
-    """A_s with M_s A = A_s M_s. Since M_s M_sᵀ = (n/n_s) I, there is only one."""
+    """A_s with M_s A = A_s M_s, unique because M_s M_sᵀ = (n/n_s) I."""
     M = marginalization(shape, order)
     A = M @ matrix @ M.T / M[0].sum()
     np.testing.assert_allclose(M @ matrix, A @ M, rtol=0, atol=1e-13)
@@ -47,7 +47,7 @@ def subset_matrix(matrix, shape, order):
 
 
 def check_channel(channel, matrix, shape):
-    """Hold every method of a channel from tables of this shape to this dense matrix."""
+    """Compare all methods of a channel for tables of this shape with this dense matrix."""
     n = math.prod(shape)
     assert channel.shape == shape
     np.testing.assert_allclose(channel.dense(), matrix, rtol=0, atol=1e-12)
@@ -93,7 +93,7 @@ def check_channel(channel, matrix, shape):
 
 
 def check_margins(channel, inverse, shape):
-    """Hold the margins of a table to the weights of each report, summed up here."""
+    """Compare the margins of a table with sums of the weights of each report."""
     y = generator().uniform(-1, 3, size=shape)
     found = channel.margins(y)
     weights = np.pad(inverse.reshape(*shape, -1), [(0, 1)] * len(shape) + [(0, 0)])
@@ -115,7 +115,7 @@ def check_margins(channel, inverse, shape):
 
 
 def pairs_of_margin_cells(shape, count):
-    """Pairs of places that name the same category wherever both name one."""
+    """Return pairs of cells that agree wherever both specify a category."""
     rng = generator()
     places = rng.integers(0, shape, size=(count, len(shape)))
     pair = [np.where(rng.uniform(size=places.shape) < 0.5, places, shape) for _ in range(2)]
@@ -137,12 +137,12 @@ def test_the_channel_of_every_subset_is_the_full_matrix_summed_over_cells(record
         Kronecker([UniformMixture((2,), 0.5), UniformMixture((3,), 0.5)]),
     ],
 )
-def test_cells_that_name_different_categories_have_no_product(channel):
+def test_the_product_of_disagreeing_cells_is_an_error(channel):
     with pytest.raises(ValueError, match="second"):
         channel.margins(np.ones((2, 3))).product(np.array([[0, 1]]), np.array([[0, 2]]))
 
 
-def test_products_of_margins_too_large_to_hold_are_the_same(monkeypatch):
+def test_products_of_margins_do_not_depend_on_the_memory_limit(monkeypatch):
     factors = [Dense(random_stochastic(size, size)) for size in (2, 3, 2, 3)]
     shape = (2, 3, 2, 3)
     y = generator().uniform(size=shape)
@@ -171,7 +171,7 @@ def test_census_at_19_has_the_published_condition_number_for_every_subset(schema
 
 
 @pytest.mark.parametrize("size", [31, 32, 33, 40])
-def test_attributes_with_many_categories_have_the_same_channel_as_with_few(size, schema_of):
+def test_channels_of_attributes_with_many_categories_are_correct(size, schema_of):
     schema = schema_of((2, size))
     mechanism = RandomizedResponse({"a0": "4/5", "a1": "1/3"})
     few = np.array([[0.8, 0.2], [0.2, 0.8]])
@@ -181,7 +181,7 @@ def test_attributes_with_many_categories_have_the_same_channel_as_with_few(size,
     check_channel(mechanism.bind(schema).channel(["a1"]), many, (size,))
 
 
-def test_a_uniform_mixture_keeps_or_spreads():
+def test_a_uniform_mixture_has_its_matrix():
     for shape in [(1,), (4,), (2, 1, 3)]:
         n = math.prod(shape)
         for keep in (1, 0.25):
@@ -190,13 +190,13 @@ def test_a_uniform_mixture_keeps_or_spreads():
 
 
 @pytest.mark.parametrize("keep", [0, -0.1, 1.1, math.nan])
-def test_a_uniform_mixture_refuses_what_is_no_probability(keep):
+def test_a_uniform_mixture_refuses_an_invalid_probability(keep):
     with pytest.raises(ValueError, match="keep"):
         UniformMixture((2,), keep)
 
 
 def random_stochastic(size, seed):
-    """A well-conditioned column-stochastic matrix without symmetry."""
+    """Return a well-conditioned column-stochastic matrix without symmetry."""
     matrix = np.random.default_rng(seed).uniform(0, 1, (size, size)) + size * np.eye(size) / 2
     return matrix / matrix.sum(axis=0)
 
@@ -228,7 +228,7 @@ def large_mechanism(kind, schema):
 
 
 @pytest.mark.parametrize("kind", ["gamma-diagonal", "randomized-response", "distortion-matrices"])
-def test_a_large_table_needs_no_more_than_a_few_tables_of_memory(kind, schema_of):
+def test_a_large_channel_needs_the_memory_of_a_few_tables(kind, schema_of):
     # 204,800 cells are 1.6 MB; the full matrix would be 336 GB.
     schema = schema_of(LARGE)
     mechanism = large_mechanism(kind, schema)

@@ -1,8 +1,8 @@
-"""The views of split questionnaires against errors computed set by set, and against proofs.
+"""The views of split questionnaires against errors computed per component, and against bounds.
 
-That a design is best is shown by weak duality. With J_U(v) what a view tells of component U and
-b_U > 0 any prices, (Σ b_U/J_U)² ≤ Σ b_U/J'_U · Σ b_U·J'_U/J_U² for every other design J', by Cauchy
-and Schwarz, and the last sum is at most its largest value over the single views.
+Weak duality shows that a design is optimal. With J_U(v) the information of a view about component
+U and any prices b_U > 0, (Σ b_U/J_U)² ≤ Σ b_U/J'_U · Σ b_U·J'_U/J_U² for every other design J', by
+Cauchy and Schwarz, and the last sum is at most its largest value over single views.
 """
 
 import math
@@ -44,7 +44,7 @@ def response_parameters(gamma):
 
 
 def design(schema, lengths, gamma=NINETEEN, public=()):
-    """Classes and views for lengths, of equal importance unless it is given."""
+    """Return classes and views for lengths, of equal importance by default."""
     importance = lengths if isinstance(lengths, dict) else dict.fromkeys(lengths, 1.0)
     parameters = response_parameters(gamma)
     weights = tuple(importance.items())
@@ -59,7 +59,7 @@ def design(schema, lengths, gamma=NINETEEN, public=()):
         ("19", (100, 100, 2), 19),
         ("19", (400, 400, 2), 23),  # 19⁶ > 2²⁴, and 17⁵ − 1 < 16·160 000
         ("99", (150, 150, 2), 151),
-        ("999", (500, 4), 997),  # no geometry is needed
+        ("999", (500, 4), 997),  # answered directly
         ("999", (5_000, 4), 251),
     ],
 )
@@ -77,7 +77,7 @@ def subsets(positions, longest):
 
 
 def told(views, gamma, longest):
-    """J_U of one report, set by set."""
+    """Return J_U of one report for each component."""
     information = defaultdict(float)
     total = sum(view.weight for view in views)
     for view in views:
@@ -88,7 +88,7 @@ def told(views, gamma, longest):
 
 
 def demands(schema, lengths):
-    """By length and component, what 1/J_U adds to the mean squared error over all cells."""
+    """Return by length and component the coefficient of 1/J_U in the mean squared error."""
     found = {length: defaultdict(float) for length in lengths}
     for length in lengths:
         tables = list(combinations(range(len(schema.names)), length))
@@ -101,7 +101,7 @@ def demands(schema, lengths):
 
 
 def errors(schema, information, lengths):
-    """Root mean square errors of one report, by length."""
+    """Return the root mean squared errors of one report, by length."""
     return np.array(
         [
             math.sqrt(math.fsum(demand[u] / information[u] for u in demand))
@@ -114,7 +114,7 @@ def largest(errors):
     return float((errors**EXPONENT).sum() ** (1 / EXPONENT))
 
 
-# From formulas that were tried out before there was this program; each to half its last place.
+# Computed by formulas before this program existed; each to half its last place.
 BOUNDS = [
     (CENSUS, 6, 48_842, [0.74, 0.77, 0.76, 0.73, 0.69, 0.63]),
     (schema_of(*[10] * 8), 3, 50_000, [1.53, 1.61, 1.65]),
@@ -134,11 +134,11 @@ def test_the_information_bound_has_the_published_values(schema, longest, respond
 @pytest.mark.parametrize(
     ("schema", "lengths"), [(MIXED, [1, 2, 3]), (MIXED, [2]), (CENSUS, [1, 4]), (TEN, [3, 1])]
 )
-def test_no_information_could_be_shared_out_better(schema, lengths):
+def test_the_information_bound_is_optimal(schema, lengths):
     gamma = Fraction(7, 2)
     found = information_bound(schema, gamma, 1_000, (), lengths)
     demand = demands(schema, sorted(lengths))
-    # At any prices Σ b_U/J_U is at least (Σ √(b_U·D_U))² of the information there is.
+    # For any prices Σ b_U/J_U is at least (Σ √(b_U·D_U))² divided by the available information.
     prices = np.array([found[length] for length in demand]) ** (EXPONENT - 2)
     norm = (prices ** (EXPONENT / (EXPONENT - 2))).sum() ** (1 - 2 / EXPONENT)
     components = {u for by_component in demand.values() for u in by_component}
@@ -152,7 +152,7 @@ def test_no_information_could_be_shared_out_better(schema, lengths):
     )
 
 
-def test_the_information_bound_leaves_out_what_is_public():
+def test_the_information_bound_excludes_public_attributes():
     schema = schema_of(4, 3, 2, 5)
     without = information_bound(schema_of(4, 2, 5), NINETEEN, 700, (), [1, 2])
     found = information_bound(schema, NINETEEN, 700, ["question-1"], [1, 2])
@@ -169,7 +169,7 @@ def test_the_information_bound_leaves_out_what_is_public():
         (TEN, {1: 1.0, 2: 1.5, 4: 1.0}, NINETEEN),
     ],
 )
-def test_no_other_weights_would_be_better_by_half_a_percent(schema, importance, gamma):
+def test_weights_of_views_are_optimal_within_half_a_percent(schema, importance, gamma):
     longest = max(importance)
     _, views = design(schema, importance, gamma)
     weighted = errors(schema, told(views, gamma, longest), importance) * list(importance.values())
@@ -177,10 +177,10 @@ def test_no_other_weights_would_be_better_by_half_a_percent(schema, importance, 
 
 
 def proved_error(schema, importance, gamma):
-    """No weights of any views have a smaller error; what has it is found by multiplicative steps.
+    """Return a lower bound of the error of any weights of views, found by multiplicative steps.
 
-    They raise the chance of a view by what a little more of it would save (Silvey, Titterington &
-    Torsney 1978).
+    A step scales each view's probability by its marginal benefit (Silvey, Titterington & Torsney
+    1978).
     """
     names, longest = range(len(schema.names)), max(importance)
     components = {u: row for row, u in enumerate(subsets(names, longest))}
@@ -223,7 +223,7 @@ LARGE = [
 
 
 @pytest.mark.parametrize(("schema", "longest"), LARGE)
-def test_large_surveys_have_few_views_that_reach_every_table(schema, longest):
+def test_large_surveys_have_few_views_that_identify_all_tables(schema, longest):
     classes, views = design(schema, range(1, longest + 1))
     assert len(msgspec.json.encode(classes)) < 50_000
     assert len(views) <= 2**17
@@ -234,8 +234,8 @@ def test_large_surveys_have_few_views_that_reach_every_table(schema, longest):
     assert len(reached) == math.comb(len(schema.names), longest)
 
 
-def test_attributes_taken_together_cost_little():
-    # Sixteen different sizes are more than are told apart.
+def test_grouping_attributes_costs_little_precision():
+    # More than the number of sizes that the design distinguishes.
     schema = schema_of(*range(2, 18))
     classes, views = design(schema, [1, 2])
     assert any(len(group) > 1 for views in classes if views.choose for group in views.attributes)
@@ -258,14 +258,14 @@ def test_public_attributes_are_in_no_view():
         (schema_of(*[300] * 3), 2, Fraction(499)),  # a geometry of 499⁴ vectors
     ],
 )
-def test_what_no_views_can_reach_is_refused(schema, longest, gamma):
+def test_lengths_that_no_views_can_identify_are_refused(schema, longest, gamma):
     with pytest.raises(ParameterError, match=f"^max_length: tables of {longest} attributes"):
         design(schema, range(1, longest + 1), gamma)
 
 
 @pytest.mark.parametrize(("prime", "dimension", "cells"), [(3, 3, 13), (2, 4, 15), (5, 3, 9)])
-def test_information_is_that_of_the_channel(prime, dimension, cells):
-    """From the dense covariance, and where there are more points than cells, of many placements."""
+def test_information_is_that_of_the_dense_covariance(prime, dimension, cells):
+    """With more points than cells, the information is the mean over random placements."""
     gamma = Fraction(5, 2)
     answered = response(gamma, cells, prime, direct=1)
     assert answered.symbols == count_points(prime, dimension)

@@ -1,4 +1,4 @@
-"""Named designs: what people do in an interview, told as a story, is what the matrix says."""
+"""Named designs: the procedure of an interview, simulated as a story, gives the matrix."""
 
 import json
 import math
@@ -19,48 +19,48 @@ SIXTHS, TWELFTHS, TENTHS = range(1, 7), range(1, 13), range(1, 11)
 
 
 def share(reports):
-    """How many of some equally likely reports are yes."""
+    """Return the share of yes among equally likely reports."""
     reports = list(reports)
     return Fraction(sum(reports), len(reports))
 
 
-# Each story is told of a truth, True for yes, with dice and cards of equally likely outcomes.
+# Stories map a truth (True for yes) to reports, by dice and cards with equally likely outcomes.
 
 
 def warner(truth):
-    """A card of ten: three ask whether one has the trait, seven whether one has it not."""
+    """Of ten cards, three ask about the trait and seven about its absence."""
     return share(truth if card <= 3 else not truth for card in TENTHS)
 
 
 def forced(truth):
-    """A die: yes on a one, no on a six, the answer on anything else."""
+    """A die: yes on a one, no on a six, the answer otherwise."""
     return share(die == 1 or (die != 6 and truth) for die in SIXTHS)
 
 
 def unrelated(truth):
-    """Seven cards of ten ask the sensitive question, the others whether one was born in spring."""
+    """Of ten cards, seven ask the sensitive question and three about a birthday in spring."""
     return share(
         truth if card <= 7 else month in (3, 4, 5) for card, month in product(TENTHS, TWELFTHS)
     )
 
 
 def kuk(truth):
-    """A deck with eight red cards of ten for yes, and one with three for no."""
+    """A deck with eight red cards of ten for yes, and a deck with three for no."""
     return share(card <= (8 if truth else 3) for card in TENTHS)
 
 
 def crosswise(truth):
-    """Whether both answers are the same: the sensitive one, and whether born in spring."""
+    """Whether both answers are equal: the sensitive one, and a birthday in spring."""
     return share(truth == (month in (3, 4, 5)) for month in TWELFTHS)
 
 
 def triangular(truth):
-    """Whether either is so: the trait, or a birthday in spring."""
+    """Whether at least one holds: the trait, or a birthday in spring."""
     return share(truth or month in (3, 4, 5) for month in TWELFTHS)
 
 
 def mangat(truth):
-    """Those with the trait say yes; the others say yes where a die shows a five or a six."""
+    """People with the trait say yes; the others say yes if a die shows five or six."""
     return share(truth or die >= 5 for die in SIXTHS)
 
 
@@ -87,7 +87,7 @@ def of(story, **changed):
 
 @EVERY
 @pytest.mark.parametrize("order", [("no", "yes"), ("yes", "no")], ids="-".join)
-def test_every_outcome_of_a_report_is_that_of_the_story(story, order, walk):
+def test_reports_have_the_probabilities_of_the_story(story, order, walk):
     asked = schema("trait", categories=order)
     for code, answer in enumerate(order):
         found = walk(lambda below, code=code: of(story).bind(asked).report((code,), below))
@@ -96,7 +96,7 @@ def test_every_outcome_of_a_report_is_that_of_the_story(story, order, walk):
 
 
 @EVERY
-def test_the_amplification_is_the_largest_quotient_of_the_story(story):
+def test_the_amplification_is_the_largest_ratio_of_the_story(story):
     yes, no = story(True), story(False)
     quotients = [
         a / b if b else math.inf
@@ -107,7 +107,7 @@ def test_the_amplification_is_the_largest_quotient_of_the_story(story):
 
 
 @EVERY
-def test_a_design_is_published_by_its_name_and_read_again(story):
+def test_a_design_is_published_by_name_and_can_be_read(story):
     survey = Survey("s", "S", schema("trait"), of(story))
     [design] = survey.document().mechanism.designs.values()
     words = {"design", "not_sensitive"}
@@ -119,7 +119,7 @@ def test_a_design_is_published_by_its_name_and_read_again(story):
     assert Survey.from_json(survey.canonical_json).digest == survey.digest
 
 
-def test_yes_may_have_another_name(walk):
+def test_the_answers_of_a_design_can_be_renamed(walk):
     asked = schema("trait", categories=("ja", "nein"))
     mechanism = of(triangular, answer="ja", not_sensitive="nein")
     found = walk(lambda below: mechanism.bind(asked).report((1,), below))
@@ -129,7 +129,7 @@ def test_yes_may_have_another_name(walk):
 
 
 @pytest.mark.parametrize("story", PROVING, ids=lambda story: story.__name__)
-def test_an_answer_that_can_be_proved_has_to_be_declared_not_sensitive(story, refused):
+def test_a_provable_answer_must_be_declared_not_sensitive(story, refused):
     undeclared = {key: x for key, x in STORIES[story].items() if key != "not_sensitive"}
     for given in (undeclared, undeclared | {"not_sensitive": "yes"}):
         refused(
@@ -140,7 +140,7 @@ def test_an_answer_that_can_be_proved_has_to_be_declared_not_sensitive(story, re
         )
 
 
-def test_what_a_report_proves_is_told_and_the_other_answer_has_its_bound():
+def test_provable_answers_are_stated_with_the_bound_of_the_other_answer():
     mechanism = DistortionMatrices({}, {"a": STORIES[forced], "b": STORIES[triangular]})
     found = Protection.of(Survey("s", "S", schema("a", "b"), mechanism))
     assert (found.protected, found.unperturbed, [*found.provable]) == (("a",), (), ["b"])
@@ -154,7 +154,7 @@ def test_what_a_report_proves_is_told_and_the_other_answer_has_its_bound():
     assert found.sentences()[3].startswith("All other answers together: ")
 
 
-def test_a_question_that_is_not_sensitive_still_says_what_a_report_proves():
+def test_provable_answers_are_stated_for_questions_that_are_not_sensitive():
     asked = Schema([Attribute("trait", ["no", "yes"], sensitive=False)])
     found = Protection.of(Survey("s", "S", asked, of(triangular)))
     assert (found.unperturbed, [*found.provable]) == ((), ["trait"])
@@ -183,7 +183,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("design", "field", "words"), BAD, ids=str)
-def test_a_design_that_cannot_be_used_is_refused_by_name(design, field, words, refused):
+def test_an_invalid_design_is_refused_with_its_field(design, field, words, refused):
     refused(
         ParameterError,
         lambda: DistortionMatrices({}, {"trait": design}).bind(schema("trait")),
@@ -192,7 +192,7 @@ def test_a_design_that_cannot_be_used_is_refused_by_name(design, field, words, r
     )
 
 
-def test_designs_are_for_two_answers_and_instead_of_a_matrix(refused):
+def test_a_design_needs_two_answers_and_excludes_a_matrix(refused):
     three = schema("trait", categories=("no", "yes", "perhaps"))
     refused(ParameterError, lambda: of(warner).bind(three), mentions=["two answers, got 3"])
     both = {"trait": [["3/4", "1/4"], ["1/4", "3/4"]]}

@@ -1,4 +1,4 @@
-"""Every random outcome of every sampler, walked and compared with the matrices as fractions."""
+"""All random outcomes of all samplers, compared with the matrices as fractions."""
 
 import inspect
 import secrets
@@ -6,7 +6,7 @@ from fractions import Fraction
 
 
 def walked_matrix(case, walk, first_draw=None):
-    """The matrix of `perturb`, rows reports; with a forced first draw if one is given."""
+    """Return the matrix of `perturb` with reports as rows; optionally with a fixed first draw."""
 
     def distribution(record):
         def sample(randbelow):
@@ -31,7 +31,7 @@ def walked_matrix(case, walk, first_draw=None):
     return [[column.get(report, Fraction(0)) for column in columns] for report in case.reports]
 
 
-def test_the_walk_weighs_every_branch_of_a_tree_of_draws(walk):
+def test_walked_weighs_every_branch_of_the_tree_of_draws(walk):
     def sample(randbelow):
         first = randbelow(3)
         return (first, randbelow(2) if first == 1 else randbelow(1) + randbelow(4))
@@ -42,16 +42,16 @@ def test_the_walk_weighs_every_branch_of_a_tree_of_draws(walk):
     assert walk(sample) == expected
 
 
-def test_every_outcome_of_perturb_gives_the_matrix(case, walk):
+def test_the_outcomes_of_perturb_have_the_matrix(case, walk):
     assert walked_matrix(case, walk) == case.matrix
 
 
-def test_every_clients_own_matrix_is_the_one_of_its_r(ran_case, walk):
+def test_each_client_has_the_matrix_of_its_r(ran_case, walk):
     for first_draw, expected in enumerate(ran_case.client_matrices):
         assert walked_matrix(ran_case, walk, first_draw) == expected
 
 
-def test_the_first_draw_of_a_client_chooses_evenly_among_its_matrices(ran_case):
+def test_the_first_draw_of_a_client_selects_its_matrix_uniformly(ran_case):
     first = []
 
     def source(outcomes):
@@ -62,6 +62,6 @@ def test_the_first_draw_of_a_client_chooses_evenly_among_its_matrices(ran_case):
     assert first[0] == len(ran_case.client_matrices)
 
 
-def test_a_single_record_is_perturbed_with_the_randomness_of_the_operating_system(case):
+def test_single_records_use_the_operating_systems_randomness(case):
     source = inspect.signature(case.perturbation.report).parameters["randbelow"].default
     assert source == secrets.randbelow

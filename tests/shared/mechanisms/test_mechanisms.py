@@ -1,4 +1,4 @@
-"""What each mechanism promises, by brute force, and the parameters that it refuses."""
+"""The amplification of each mechanism by brute force, and invalid parameters."""
 
 import math
 import random
@@ -36,12 +36,12 @@ def worst_ratio(matrix, cells, public=()):
     return worst
 
 
-def test_every_mechanism_is_among_those_whose_matrix_is_written_out(cases):
+def test_the_cases_cover_every_mechanism(cases):
     assert {type(case.mechanism) for case in cases} == set(MECHANISMS)
 
 
 def test_the_amplification_is_the_worst_ratio_of_the_exact_matrix(case):
-    # With all of them public nothing is left to protect, and any bound is true.
+    # If all attributes are public, any bound is true.
     count = len(case.shape)
     for size in range(count):
         for public in combinations(range(count), size):
@@ -52,9 +52,8 @@ def test_the_amplification_is_the_worst_ratio_of_the_exact_matrix(case):
             assert case.perturbation.amplification(public=set(names)) == amplification
 
 
-def test_the_amplification_of_an_answer_is_that_of_the_exact_matrix(case):
-    # To one who knows the others, by the rows of records that differ in it alone; to one to whom
-    # these are equally likely, by the mean of the rows with each answer.
+def test_the_amplification_of_an_answer_matches_the_exact_matrix(case):
+    # The largest ratio within a row of two records that differ only in this answer.
     count, unperturbed = len(case.shape), case.perturbation.unperturbed
     assert unperturbed <= {f"a{j}" for j in case.public}
     assert case.kind != "split" or len(unperturbed) == len(case.public)
@@ -71,7 +70,7 @@ def test_the_amplification_of_an_answer_is_that_of_the_exact_matrix(case):
     assert case.perturbation.amplification(question, public=case.schema.names) == 1
 
 
-def test_a_single_name_is_no_list_of_public_attributes(refused, schema_of):
+def test_public_must_be_a_list_of_names(refused, schema_of):
     views = [ViewClass(attributes=(("a0",),), weight=1)]
     for mechanism in (
         GammaDiagonal("19"),
@@ -86,14 +85,14 @@ def test_a_single_name_is_no_list_of_public_attributes(refused, schema_of):
         )
 
 
-def test_equal_mechanisms_are_one_key(case):
+def test_equal_mechanisms_have_equal_hashes(case):
     again = type(case)(case.kind, case.shape, case.parameters, case.public).mechanism
     assert again is not case.mechanism
     assert again == case.mechanism
     assert hash(again) == hash(case.mechanism)
 
 
-def test_unlike_mechanisms_are_unequal():
+def test_different_mechanisms_are_unequal():
     assert GammaDiagonal("19") != GammaDiagonal("18")
     assert GammaDiagonal("19") != RandomizedGammaDiagonal("19", 0)
     assert RandomizedGammaDiagonal("19", 0) != RandomizedGammaDiagonal("19", 0, steps=1)
@@ -101,7 +100,7 @@ def test_unlike_mechanisms_are_unequal():
     assert RandomizedResponse({"a": "0.9"}) != RandomizedResponse({"b": "0.9"})
 
 
-def test_the_order_of_its_parameters_does_not_make_another_mechanism():
+def test_the_order_of_parameters_does_not_matter():
     matrix = [["0.9", "0.2"], ["0.1", "0.8"]]
     for kind, value in [(RandomizedResponse, "0.9"), (DistortionMatrices, matrix)]:
         one, other = kind({"a": value, "b": value}), kind({"b": value, "a": value})
@@ -110,7 +109,7 @@ def test_the_order_of_its_parameters_does_not_make_another_mechanism():
 
 
 def test_the_worst_case_posterior_is_attained_and_never_exceeded(case):
-    # By Bayes: a property Q of prior ρ, spread inside and outside of Q as it may be.
+    # By Bayes' theorem for a property Q with prior ρ and any distribution within and outside Q.
     amplification = case.perturbation.amplification()
     generator = random.Random(7)
     for rho in (Fraction(1, 20), Fraction(1, 3)):
@@ -134,7 +133,7 @@ def test_the_worst_case_posterior_is_attained_and_never_exceeded(case):
 @pytest.mark.parametrize("shape", [(2,), (7,), (2,) * 5, (2, 3, 50), (9, 2, 2, 17), (3,) * 40,
                                    (2,) * 200], ids=lambda shape: f"M={len(shape)}")  # fmt: skip
 @pytest.mark.parametrize("gamma", ["1.5", "19", "19/7", "1000000", "1.0001"])
-def test_a_symmetric_budget_is_used_up_and_never_exceeded(shape, gamma, schema_of):
+def test_a_symmetric_budget_is_used_fully_and_never_exceeded(shape, gamma, schema_of):
     schema = schema_of(shape)
     mechanism = RandomizedResponse.for_amplification(schema, gamma)
     budget = Fraction(gamma)
@@ -147,7 +146,7 @@ def test_a_symmetric_budget_is_used_up_and_never_exceeded(shape, gamma, schema_o
     assert len(set(shares)) == 1
     assert math.prod(shares) <= budget
     assert math.prod(shares) >= budget * (1 - Fraction(1, 10**6))
-    # Where shares are so small that no matrix can be inverted, no schema has the mechanism.
+    # A schema whose matrices are too close to singular is refused.
     with suppress(ParameterError):
         assert mechanism.bind(schema).amplification() == math.prod(shares)
     assert float(shares[0]) == pytest.approx(float(budget) ** (1 / len(shape)), rel=2e-9)
@@ -166,7 +165,7 @@ FITS = {
     "matrices": (DistortionMatrices, [["0.9", "0.2"], ["0.1", "0.8"]]),
 }
 
-#: What makes no mechanism, the field that is named, and what is said.
+#: Invalid constructor arguments, the named field, and the message.
 UNMADE = [
     *(
         (make, field, f"{field}: expected an exact number")
@@ -210,12 +209,12 @@ UNMADE = [
 
 
 @pytest.mark.parametrize(("make", "field", "words"), UNMADE)
-def test_what_makes_no_mechanism_is_refused(make, field, words, refused):
+def test_invalid_parameters_are_refused(make, field, words, refused):
     refused(ParameterError, make, field=field, mentions=[words])
 
 
 @pytest.mark.parametrize("gamma", ["1", "-19", 0, "1.000000000000000001", 19.0, "1/0", None])
-def test_a_budget_that_cannot_be_shared_is_refused(gamma, refused, schema_of):
+def test_an_invalid_budget_is_refused(gamma, refused, schema_of):
     refused(
         ParameterError,
         lambda: RandomizedResponse.for_amplification(schema_of((2, 3)), gamma),
@@ -223,7 +222,7 @@ def test_a_budget_that_cannot_be_shared_is_refused(gamma, refused, schema_of):
     )
 
 
-#: What cannot serve a survey of this shape, the field that is named, and what is said.
+#: Mechanisms that do not fit a survey of this shape, the named field, and the message.
 UNFIT = [
     # x − r/(n−1) ≥ 0 at r = αγx needs α ≤ (n−1)/γ = 5/19.
     (clients(Fraction(5, 19) + Fraction(1, 10**30)), (2, 3), "alpha", "5/19"),
@@ -244,7 +243,9 @@ UNFIT = [
 
 
 @pytest.mark.parametrize(("mechanism", "shape", "field", "words"), UNFIT)
-def test_what_cannot_serve_a_survey_is_refused(mechanism, shape, field, words, refused, schema_of):
+def test_a_mechanism_that_does_not_fit_the_schema_is_refused(
+    mechanism, shape, field, words, refused, schema_of
+):
     schema, record = schema_of(shape), (0,) * len(shape)
     for call in (
         lambda: mechanism.bind(schema),
@@ -254,7 +255,7 @@ def test_what_cannot_serve_a_survey_is_refused(mechanism, shape, field, words, r
         refused(ParameterError, call, field=field, mentions=[words])
 
 
-def test_what_just_fits_is_taken(schema_of):
+def test_parameters_at_the_limits_are_accepted(schema_of):
     clients("5/19").bind(schema_of((2, 3)))
     RandomizedResponse({"a0": "0.500001"}).bind(schema_of((2,)))
     RandomizedResponse({"a0": "1"}).bind(schema_of((3,), public=(0,)))
@@ -299,9 +300,9 @@ def test_a_domain_too_large_for_its_gamma_is_refused(refused, schema_of):
             )
 
 
-def test_a_domain_of_any_size_is_refused_and_not_computed_with(refused, schema_of):
+def test_a_huge_domain_is_refused_without_enumeration(refused, schema_of):
     schema = schema_of((16,) * 300)
     refused(DomainTooLarge, lambda: GammaDiagonal("19").bind(schema), mentions=["17999982"])
-    # Attribute by attribute it is no trouble.
+    # Independent attributes are accepted.
     mechanism = RandomizedResponse.for_amplification(schema, 10**9)
     assert len(mechanism.bind(schema).report((0,) * 300)) == 300

@@ -1,9 +1,9 @@
-"""The vectorized samplers against the exact matrices, their randomness, and what they refuse.
+"""The vectorized samplers: exact distribution, randomness, and invalid input.
 
-A test with a fixed seed accepts p-values above 1e-4: a correct sampler would fail it for one seed
-in ten thousand, and the seeds here are of the others. A test of the operating system's randomness
-accepts p-values above 1e-8; there are fewer than twenty, so that with room for the error of the
-chi-square approximation a run of this module raises a false alarm with a probability below 1e-6.
+Tests with fixed seeds accept p-values above 1e-4: a correct sampler fails for one seed in ten
+thousand, and these seeds pass. Tests of the operating system's randomness accept p-values above
+1e-8; there are fewer than twenty, so even with the error of the chi-square approximation the
+probability of a false alarm of this module is below 1e-6.
 """
 
 import math
@@ -33,7 +33,7 @@ ONE_OF_EACH = [
     ("split", (2, 2, 2), ("4", 2, 3, ((((0, 1, 2),), (3,), 1),))),
 ]  # fmt: skip
 
-# Weights that need more than 64 bits: sampled record by record.
+# Weights of more than 64 bits: sampled record by record.
 TINY = Fraction(1, 2**70)
 BEYOND_VECTORS = [
     ("det", (2, 3), (19 + TINY,)),
@@ -46,7 +46,7 @@ BEYOND_VECTORS = [
     ("split", (2, 2, 2), (Fraction(5) + Fraction(1, 2**80), 2, 3, ((((0, 1, 2),), (3,), 1),))),
 ]  # fmt: skip
 
-# Weights that just fit 62 bits, or nearly so.
+# Weights of at most, or nearly, 62 bits.
 NEARLY = MAX_VECTOR_OUTCOMES // 24
 BARELY_VECTORS = [
     ("det", (2, 3), (19 + Fraction(1, NEARLY),)),
@@ -62,7 +62,7 @@ def name_of(value):
 
 
 def all_records(case, times):
-    """Every record of the schema this often, neighbours different."""
+    """Return all records of the schema repeatedly, with different neighbours."""
     return np.tile(np.array(case.cells), (times, 1))
 
 
@@ -79,7 +79,7 @@ def test_seeded_reports_follow_the_matrix(case, p_value):
 
 
 @pytest.mark.parametrize("of", ONE_OF_EACH, ids=name_of)
-def test_reports_from_the_operating_system_follow_the_matrix(of, case_of, p_value):
+def test_reports_with_the_operating_systems_randomness_follow_the_matrix(of, case_of, p_value):
     case = case_of(*of)
     records = all_records(case, 50_000)
     reports = case.perturbation.reports(records)
@@ -88,10 +88,10 @@ def test_reports_from_the_operating_system_follow_the_matrix(of, case_of, p_valu
 
 
 @pytest.mark.parametrize("of", BEYOND_VECTORS + BARELY_VECTORS, ids=name_of)
-def test_weights_beyond_64_bits_or_barely_within_follow_the_matrix(of, case_of, p_value):
+def test_weights_around_64_bits_follow_the_matrix(of, case_of, p_value):
     case = case_of(*of)
-    # The walk of test_exactness is the proof for `perturb`; this is for the way through it. Reports
-    # of the tiny probabilities would need too many records: they count as impossible.
+    # test_exactness proves `perturb`; this covers the code around it. Reports with tiny
+    # probabilities would need too many records and count as impossible.
     matrix, times = case.matrix, 8000
     if of in BEYOND_VECTORS:
         matrix, times = [[entry if entry > 1e-9 else 0 for entry in row] for row in matrix], 1500
@@ -102,7 +102,7 @@ def test_weights_beyond_64_bits_or_barely_within_follow_the_matrix(of, case_of, 
 
 
 @pytest.mark.parametrize("shape", [(2,) * 14, (2,) * 15, (3, 5, 7, 11, 13, 2), (100, 3, 101)])
-def test_margins_of_many_cells_follow_their_matrix(shape, schema_of, p_value):
+def test_margins_of_large_tables_follow_their_matrix(shape, schema_of, p_value):
     # FRAPP eq. 40: p·I + (1−p)/n_s·J for any subset, with the same p.
     schema = schema_of(shape)
     n = math.prod(shape)
@@ -126,7 +126,7 @@ def test_margins_of_many_cells_follow_their_matrix(shape, schema_of, p_value):
 
 @pytest.mark.parametrize("of", ONE_OF_EACH[:-1], ids=name_of)
 def test_records_are_perturbed_independently(of, case_of):
-    # Equal records side by side: the pair of their reports has the product distribution.
+    # Adjacent equal records: the pair of their reports has the product distribution.
     case = case_of(*of)
     record = 1
     records = np.tile(case.cells[record], (200_000, 1))
@@ -152,7 +152,7 @@ def test_no_records_give_no_reports(of, rng, case_of):
 
 
 @pytest.mark.parametrize("of", ONE_OF_EACH + BEYOND_VECTORS[:1], ids=name_of)
-def test_a_seed_repeats_the_reports_and_the_records_stay_as_they_were(of, case_of):
+def test_a_seed_repeats_the_reports_and_leaves_the_records_unchanged(of, case_of):
     case = case_of(*of)
     records = all_records(case, 50)
     before = records.copy()
@@ -162,7 +162,7 @@ def test_a_seed_repeats_the_reports_and_the_records_stay_as_they_were(of, case_o
     assert not np.shares_memory(first, records)
 
 
-# The values 7654321 and 7654.5 must not be found in a message.
+# Messages must not contain the values 7654321 and 7654.5.
 BAD_RECORDS = {
     "floats": np.array([[0.0, 1.0], [1.0, 7654.5]]),
     "whole floats": np.array([[0.0, 1.0]]),
@@ -185,7 +185,7 @@ BAD_RECORDS = {
 
 @pytest.mark.parametrize("of", [*ONE_OF_EACH[2:3], BEYOND_VECTORS[0]], ids=["vector", "single"])
 @pytest.mark.parametrize("bad", BAD_RECORDS)
-def test_bad_records_are_refused_without_their_values(of, bad, case_of, refused):
+def test_invalid_records_are_refused_without_their_values(of, bad, case_of, refused):
     case = case_of(*of)
     refused(
         RecordError,
@@ -195,23 +195,22 @@ def test_bad_records_are_refused_without_their_values(of, bad, case_of, refused)
 
 
 @pytest.mark.parametrize("outcomes", [1, 2, 3, 7, 2**20, 10**6, MAX_VECTOR_OUTCOMES])
-def test_draws_cover_their_range_and_nothing_else(outcomes):
+def test_draws_are_uniform_over_their_range(outcomes):
     draws = draw_below_from_os(outcomes, 100_000)
     assert draws.shape == (100_000,)
     assert draws.min() >= 0
     assert draws.max() < outcomes
     bins = min(outcomes, 16)
     seen = np.bincount((draws.astype(object) * bins // outcomes).astype(int), minlength=bins)
-    # Bins of an outcome count that is no multiple of theirs differ by one outcome in many.
+    # If the number of outcomes is no multiple of the bins, their sizes differ by one.
     share = np.diff([-(-k * outcomes // bins) for k in range(bins + 1)]).astype(float) / outcomes
     assert stats.chisquare(seen, share * len(draws)).pvalue > FROM_OS if bins > 1 else True
 
 
 def scripted_urandom(monkeypatch, outcomes, *answers):
-    """Let `os.urandom` give these words, of any width, and return how many were asked for.
+    """Let `os.urandom` return scripted words of any width, and return the numbers requested.
 
-    An answer is a function of the number of words of that width and of the first that has to be
-    rejected.
+    An answer is a function of the number of words of that width and of the first word to reject.
     """
     asked = []
     rest = list(answers)
@@ -231,7 +230,7 @@ def scripted_urandom(monkeypatch, outcomes, *answers):
 
 
 @pytest.mark.parametrize("outcomes", [3 * 2**60, 3 * 2**40, 10**9 + 7, 3 * 2**22, 30, 3])
-def test_words_that_would_favour_small_outcomes_are_drawn_again(outcomes, monkeypatch):
+def test_words_that_would_bias_the_outcome_are_rejected(outcomes, monkeypatch):
     asked = scripted_urandom(
         monkeypatch,
         outcomes,
@@ -252,7 +251,7 @@ def test_words_that_would_favour_small_outcomes_are_drawn_again(outcomes, monkey
 
 
 @pytest.mark.parametrize("outcomes", [1, 2, 2**20, 2**62])
-def test_no_word_is_rejected_where_the_outcomes_divide_all_words(outcomes, monkeypatch):
+def test_no_word_is_rejected_if_the_outcomes_divide_all_words(outcomes, monkeypatch):
     words = [lambda space, first: 0, lambda space, first: 1, lambda space, first: space - 1]
     asked = scripted_urandom(monkeypatch, outcomes, words)
     assert draw_below_from_os(outcomes, 3).tolist() == [0, 1 % outcomes, outcomes - 1]

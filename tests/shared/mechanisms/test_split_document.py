@@ -1,4 +1,4 @@
-"""The document of a split questionnaire, and what is refused in it."""
+"""The document of a split questionnaire, and invalid documents."""
 
 import json
 import math
@@ -47,7 +47,7 @@ def view(*groups, choose=None, weight=1):
     return ViewClass(attributes=groups, choose=choose, weight=weight)
 
 
-def test_a_document_says_everything_that_clients_need():
+def test_the_document_resolves_all_parameters_for_clients():
     made = survey(f'breach = ["0.05", "0.5"]\n{VIEWS}')
     assert json.loads(made.canonical_json)["mechanism"] == {
         "kind": "split-questionnaire",
@@ -76,7 +76,7 @@ def one(attributes, rest="weight = 1"):
 BOTH = '[["smoker", "coughs"]]'
 TWICE = "'smoker' is named twice"
 
-#: By why: what stands beside γ, the field that is named, and what is said.
+#: Invalid members beside γ, the named field, and the message.
 REFUSED = (
     {
         "views and max_length": (f"max_length = 2\n{VIEWS}", "max_length", "either views"),
@@ -135,7 +135,7 @@ REFUSED = (
 
 
 @pytest.mark.parametrize("why", REFUSED)
-def test_what_makes_no_split_questionnaire_is_refused(why, refused):
+def test_invalid_members_are_refused(why, refused):
     written, field, words = REFUSED[why]
     make = lambda: survey(f'gamma = "19"\n{written}')  # noqa: E731
     refused(ParameterError, make, field=field, mentions=words.split(": "))
@@ -154,7 +154,7 @@ def test_what_makes_no_split_questionnaire_is_refused(why, refused):
         'max_length = "3"',
     ],
 )
-def test_a_document_of_another_shape_is_refused(written, refused):
+def test_a_malformed_document_is_refused(written, refused):
     make = lambda: survey(f'gamma = "19"\n{written}')  # noqa: E731
     refused(SurveyError, make, mentions=["mechanism."])
 
@@ -177,14 +177,14 @@ def test_a_view_has_at_most_a_million_cells(refused):
     )
 
 
-def test_there_are_at_most_as_many_views_as_a_client_can_list(refused):
+def test_too_many_views_are_refused(refused):
     refused(
         ParameterError,
         lambda: SplitQuestionnaire("19", [view(names(1024), choose=(2,))]).bind(of([2] * 1024)),
         field="views",
         mentions=["expected 1 to 131072, got 523776"],
     )
-    # As many ways as there are atoms, and none of them is listed.
+    # This number of combinations is refused without enumeration.
     refused(
         ParameterError,
         lambda: SplitQuestionnaire("19", [view(names(1024), choose=(500,))]).bind(of([2] * 1024)),
@@ -193,7 +193,7 @@ def test_there_are_at_most_as_many_views_as_a_client_can_list(refused):
     )
 
 
-def test_a_symbol_takes_four_bytes(refused):
+def test_a_symbol_takes_at_most_four_bytes(refused):
     schema = of([30, 40])
     one_view = SplitQuestionnaire("19", [view(("a0", "a1"))], prime=65521, direct=2)
     assert one_view.bind(schema).space.dtype.itemsize == 4
@@ -204,7 +204,7 @@ def test_a_symbol_takes_four_bytes(refused):
 
 
 @pytest.mark.parametrize("bad", [True, "19", 19.0, 0, -7, 10**30], ids=repr)
-def test_a_prime_and_direct_of_other_kinds_are_refused(bad, refused):
+def test_invalid_types_of_prime_and_direct_are_refused(bad, refused):
     for field in ("prime", "direct"):
         refused(
             ParameterError,
@@ -214,7 +214,7 @@ def test_a_prime_and_direct_of_other_kinds_are_refused(bad, refused):
         )
 
 
-def test_where_everything_is_public_there_is_nothing_to_propose(refused):
+def test_only_public_attributes_are_refused(refused):
     schema = Schema([Attribute("age", ["young", "old"], sensitive=False)])
     for views in ([], [view(("age",))]):
         refused(
@@ -226,7 +226,7 @@ def test_where_everything_is_public_there_is_nothing_to_propose(refused):
     assert SplitQuestionnaire.for_amplification(schema, "19", ["age"]) is None
 
 
-def test_without_scipy_the_views_have_to_be_given(monkeypatch, refused):
+def test_without_scipy_views_are_required(monkeypatch, refused):
     monkeypatch.setitem(sys.modules, "halftruth_shared.mechanisms.split_questionnaire.design", None)
     error = refused(
         ParameterError,
@@ -240,7 +240,7 @@ def test_without_scipy_the_views_have_to_be_given(monkeypatch, refused):
 
 
 @pytest.mark.parametrize("asked", ["", "max_length = 1", "lengths = {2 = 3.5}"])
-def test_publishing_resolves_what_an_author_wants_into_views(asked):
+def test_publishing_resolves_design_options_into_views(asked):
     made = survey(f'gamma = "19"\npublic = ["age"]\n{asked}')
     written = json.loads(made.canonical_json)["mechanism"]
     assert set(written) == {"kind", "gamma", "prime", "direct", "public", "views"}

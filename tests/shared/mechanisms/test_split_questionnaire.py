@@ -1,16 +1,16 @@
-"""What split questionnaires have beside other mechanisms; their matrices are among the cases."""
+"""Properties that only split questionnaires have; other tests cover their matrices."""
 
 import dense_split
 from halftruth_shared import SplitQuestionnaire, ViewClass
 
 
-def test_a_report_holds_the_public_answers_and_a_symbol(split_case):
+def test_a_report_consists_of_the_public_answers_and_a_symbol(split_case):
     space = split_case.perturbation.space
     assert space.names == (*(f"a{j}" for j in sorted(split_case.public)), "(symbol)")
     assert space.shape == tuple(code + 1 for code in split_case.reports[-1])
 
 
-def test_a_report_says_in_words_what_it_is_about(split_case, walk):
+def test_a_decoded_report_names_the_attributes_of_its_view(split_case, walk):
     schema, mechanism = split_case.schema, split_case.mechanism
     subjects = set()
     for report in walk(lambda below: mechanism.bind(schema).report(split_case.cells[-1], below)):
@@ -23,7 +23,7 @@ def test_a_report_says_in_words_what_it_is_about(split_case, walk):
     assert subjects == {tuple(f"a{j}" for j in positions) for _, positions in views}
 
 
-def test_the_questions_of_a_report_are_listed_in_words(schema_of):
+def test_the_attributes_of_a_view_are_joined_with_commas_and_and(schema_of):
     views = [ViewClass(attributes=(("a0", "a1", "a2"),), weight=1)]
     mechanism = SplitQuestionnaire("19", views)
     words = mechanism.bind(schema_of((2, 2, 2))).decode([5])

@@ -1,4 +1,4 @@
-"""What clients sent is written into files whole or not at all, in an order that tells nothing."""
+"""Report files: complete or absent, and in random order."""
 
 import hashlib
 import stat
@@ -22,7 +22,7 @@ SEALED = SealedBatch(digest=DIGEST, reports=[SealedReport(id=UUID(int=9), sealed
 
 
 def rows(folder, manifest):
-    """What the files hold, as JSON would say it."""
+    """Return the rows of the files as JSON values."""
     found = []
     for file in manifest.files:
         path = folder / file.name
@@ -34,7 +34,7 @@ def rows(folder, manifest):
 
 
 @pytest.mark.parametrize("form", ["parquet", "ndjson"])
-def test_every_report_is_in_one_file_and_the_manifest_says_what_they_are(tmp_path, form):
+def test_reports_are_split_into_files_listed_in_a_manifest(tmp_path, form):
     folder = tmp_path / "new" / "reports"
     manifest = write_reports(iter([OPEN]), folder, form=form, rows=40)
     [written] = folder.glob("manifest-*.json")
@@ -49,12 +49,12 @@ def test_every_report_is_in_one_file_and_the_manifest_says_what_they_are(tmp_pat
     assert {row["digest"] for row in found} == {DIGEST}
     values = [row["values"][0] for row in found]
     assert [UUID(str(row["id"])).int for row in found] == values
-    # In the order in which they came only once in 40! times.
+    # The original order has a probability of 1/40!.
     assert values != sorted(values)
     assert sorted(values) == list(range(100))
 
 
-def test_reports_are_written_as_they_came(tmp_path):
+def test_reports_are_written_unchanged(tmp_path):
     found = rows(tmp_path, write_reports([INVITED, SEALED], tmp_path, form="ndjson"))
     assert sorted(found, key=lambda row: row["id"]) == [
         {"digest": DIGEST, "id": str(UUID(int=7)), "values": [1], "invitation": "ab" * 16},
@@ -64,7 +64,7 @@ def test_reports_are_written_as_they_came(tmp_path):
     assert found == [{"digest": DIGEST, "id": UUID(int=9), "sealed": b"\x00\xff"}]
 
 
-def test_a_writing_that_fails_leaves_nothing(tmp_path):
+def test_a_failed_write_leaves_no_files(tmp_path):
     def broken():
         yield OPEN
         raise ConnectionError
@@ -77,7 +77,7 @@ def test_a_writing_that_fails_leaves_nothing(tmp_path):
         write_reports([OPEN], tmp_path / "file")
 
 
-def test_what_cannot_be_written_is_said(tmp_path, monkeypatch):
+def test_invalid_options_and_missing_extras_are_errors(tmp_path, monkeypatch):
     with pytest.raises(ParameterError, match="form: expected one of: parquet, ndjson"):
         write_reports([OPEN], tmp_path, form="csv")
     with pytest.raises(ParameterError, match="rows: expected at least 1"):

@@ -1,4 +1,4 @@
-"""Sealed reports: the vectors of RFC 9180, a second HPKE, and nothing altered is opened."""
+"""Sealed reports: vectors of RFC 9180, a second HPKE implementation, and altered reports."""
 
 import os
 import stat
@@ -48,7 +48,7 @@ def refused(keys, sealed, invited=True) -> None:
     assert caught.value.field == "sealed"
 
 
-# RFC 9180, appendix A.1.1: base mode of the one suite that is used here.
+# RFC 9180, appendix A.1.1: base mode of the suite used here.
 
 RFC = {
     name: bytes.fromhex(value)
@@ -65,23 +65,23 @@ RFC = {
 }
 
 
-def test_the_hpke_of_the_tests_seals_the_published_message():
+def test_the_reference_hpke_matches_the_published_message():
     ephemeral = X25519PrivateKey.from_private_bytes(RFC["skEm"])
     sealed = hpke.seal(RFC["pkRm"], RFC["info"], RFC["pt"], RFC["aad"], ephemeral)
     assert sealed == RFC["enc"] + RFC["ct"]
 
 
-def test_the_same_report_is_never_sealed_to_the_same_bytes(keys):
+def test_sealing_the_same_report_gives_different_bytes(keys):
     assert len({seal(keys.public[0], DIGEST, ID, PACKED) for _ in range(50)}) == 50
 
 
-# What is not opened.
+# Invalid sealed reports and keys.
 
 
-def test_a_report_altered_in_any_byte_or_of_any_other_length_is_refused(keys):
+def test_a_report_altered_in_any_byte_or_length_is_refused(keys):
     sealed = seal(keys.public[0], DIGEST, ID, PACKED, INVITATION)
     for i in range(len(sealed)):
-        # The highest bit of an X25519 key is not part of it, but of what is sealed it is.
+        # X25519 ignores the highest bit of a key, but authentication covers it.
         for change in (0x01, 0x80, 0xFF):
             refused(keys, sealed[:i] + bytes([sealed[i] ^ change]) + sealed[i + 1 :])
         refused(keys, sealed[:i])
@@ -94,7 +94,7 @@ def test_a_report_altered_in_any_byte_or_of_any_other_length_is_refused(keys):
 @pytest.mark.parametrize(
     "point", [bytes(32), b"\x01" + bytes(31), b"\xec" + b"\xff" * 30 + b"\x7f"]
 )
-def test_a_point_of_small_order_opens_nothing_and_takes_nothing(keys, point):
+def test_a_point_of_small_order_is_refused(keys, point):
     sealed = seal(keys.public[0], DIGEST, ID, PACKED, INVITATION)
     refused(keys, point + sealed[32:])
     with pytest.raises(ParameterError, match="sealing_key: expected an X25519 public key"):
@@ -102,7 +102,7 @@ def test_a_point_of_small_order_opens_nothing_and_takes_nothing(keys, point):
 
 
 @pytest.mark.parametrize("public", ["", "00", "zz" * 32, "ab" * 33])
-def test_what_is_no_key_takes_nothing(public):
+def test_an_invalid_public_key_is_refused(public):
     with pytest.raises(ParameterError) as caught:
         seal(public, DIGEST, ID, PACKED, INVITATION)
     assert caught.value.field == "sealing_key"
@@ -110,10 +110,10 @@ def test_what_is_no_key_takes_nothing(public):
     assert caught.value.__suppress_context__
 
 
-# Files of keys.
+# Key files.
 
 
-def test_a_new_key_comes_before_the_others_which_still_open(tmp_path):
+def test_a_new_key_comes_first_and_old_keys_still_open_reports(tmp_path):
     path = tmp_path / "sealing.pem"
     first = create_sealing_key(path)
     assert SealingKeys.read(path).public == (first,)
@@ -129,7 +129,7 @@ def test_a_new_key_comes_before_the_others_which_still_open(tmp_path):
         assert opened == (PACKED, None)
 
 
-def test_a_retired_key_opens_nothing(tmp_path):
+def test_a_retired_key_opens_no_reports(tmp_path):
     path = tmp_path / "sealing.pem"
     publics = [create_sealing_key(path) for _ in range(3)]
     retire_sealing_key(path, publics[1])
@@ -139,7 +139,7 @@ def test_a_retired_key_opens_nothing(tmp_path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_a_key_that_is_not_there_or_the_last_one_is_not_retired(tmp_path):
+def test_an_unknown_or_the_last_key_cannot_be_retired(tmp_path):
     path = tmp_path / "sealing.pem"
     only = create_sealing_key(path)
     before = path.read_bytes()
@@ -152,7 +152,7 @@ def test_a_key_that_is_not_there_or_the_last_one_is_not_retired(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["sealing.pem"]
 
 
-def test_two_changes_at_once_do_not_lose_a_key(tmp_path):
+def test_concurrent_changes_do_not_lose_a_key(tmp_path):
     path = tmp_path / "sealing.pem"
     create_sealing_key(path)
     before = path.read_bytes()
@@ -160,7 +160,7 @@ def test_two_changes_at_once_do_not_lose_a_key(tmp_path):
     with pytest.raises(KeyFileError, match=r"is being changed; expected no file .*\.new"):
         create_sealing_key(path)
     assert path.read_bytes() == before
-    # What another one writes is not for this one to remove.
+    # The file of the other process must not be removed.
     assert (tmp_path / "sealing.pem.new").exists()
 
 
@@ -181,7 +181,7 @@ def test_an_interrupted_change_leaves_the_old_keys(tmp_path, monkeypatch):
     assert [file.name for file in tmp_path.iterdir()] == ["sealing.pem"]
 
 
-def test_keys_that_others_may_read_are_not_used(tmp_path):
+def test_key_files_readable_by_others_are_refused(tmp_path):
     path = tmp_path / "sealing.pem"
     create_sealing_key(path)
     path.chmod(0o644)
@@ -207,7 +207,7 @@ def pem(private: X25519PrivateKey | Ed25519PrivateKey) -> bytes:
     ],
     ids=["empty", "text", "other", "one-other", "more", "cut"],
 )
-def test_a_file_of_something_else_is_one_clear_line(tmp_path, content):
+def test_an_invalid_key_file_is_a_one_line_error(tmp_path, content):
     path = tmp_path / "sealing.pem"
     path.write_bytes(content)
     path.chmod(0o600)
@@ -218,7 +218,7 @@ def test_a_file_of_something_else_is_one_clear_line(tmp_path, content):
     assert path.read_bytes() == content
 
 
-def test_no_description_of_keys_holds_a_private_half(private, keys):
+def test_the_repr_of_keys_contains_no_private_key(private, keys):
     for shown in (repr(keys), str(keys), f"{[keys]}"):
         assert keys.public[0] in shown
         assert private.private_bytes_raw().hex()[:8] not in shown

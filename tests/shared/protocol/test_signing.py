@@ -1,4 +1,4 @@
-"""Signatures of surveys, of which nothing altered passes, and files of keys."""
+"""Signatures of surveys, altered signatures, and key files."""
 
 import os
 import stat
@@ -31,7 +31,7 @@ def key() -> OperatorKey:
     return key_of("5a" * 32)
 
 
-def test_a_signature_altered_in_any_byte_cut_or_written_otherwise_is_refused(key):
+def test_an_altered_truncated_or_reformatted_signature_is_refused(key):
     made = sign(key, DIGEST, SEALED)
     value = bytes.fromhex(made.value)
     altered = [
@@ -66,20 +66,20 @@ def test_a_statement_altered_in_any_byte_is_refused(key, monkeypatch):
         (DIGEST, Terms(sealing_key="a7" * 32 + "\n"), "sealing_key"),
     ],
 )
-def test_what_no_client_would_take_is_not_signed(key, digest, terms, field):
+def test_invalid_digests_and_terms_are_not_signed(key, digest, terms, field):
     with pytest.raises(ParameterError, match="64 lower-case hexadecimal digits") as caught:
         sign(key, digest, terms)
     assert caught.value.field == field
 
 
 @pytest.mark.parametrize("bad", ["", "ab" * 32, ["AB" * 32], ["ab" * 31], [b"ab" * 32], [None]])
-def test_pins_are_public_keys_in_a_list(bad):
+def test_invalid_pins_are_refused(bad):
     with pytest.raises(ParameterError, match="operator_keys: expected a list") as caught:
         check_operator_keys(bad)
     assert caught.value.field == "operator_keys"
 
 
-def test_a_key_stays_the_same_in_its_file(tmp_path):
+def test_a_key_can_be_written_and_read(tmp_path):
     key, path = OperatorKey.create(), tmp_path / "operator.pem"
     key.write(path)
     assert OperatorKey.read(path).public == key.public
@@ -103,7 +103,7 @@ def test_a_file_is_never_overwritten(tmp_path):
     with pytest.raises(KeyFileError, match="exists; expected the name of a new file"):
         OperatorKey.create().write(path)
     assert path.read_text() == "something of value"
-    # Neither is what a link leads to, not even where nothing is there.
+    # Nor is the target of a symbolic link created.
     (tmp_path / "link.pem").symlink_to(tmp_path / "elsewhere.pem")
     with pytest.raises(KeyFileError, match="exists"):
         OperatorKey.create().write(tmp_path / "link.pem")
@@ -111,7 +111,7 @@ def test_a_file_is_never_overwritten(tmp_path):
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o660, 0o644, 0o620, 0o610, 0o601])
-def test_a_key_that_others_may_read_is_not_used(tmp_path, mode):
+def test_a_key_file_readable_by_others_is_refused(tmp_path, mode):
     path = tmp_path / "operator.pem"
     OperatorKey.create().write(path)
     path.chmod(mode)
@@ -137,7 +137,7 @@ def other_files() -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("name", other_files())
-def test_a_file_of_something_else_is_one_clear_line(tmp_path, name):
+def test_an_invalid_key_file_is_a_one_line_error(tmp_path, name):
     path = tmp_path / "operator.pem"
     path.write_bytes(other_files()[name])
     path.chmod(0o600)
@@ -147,7 +147,7 @@ def test_a_file_of_something_else_is_one_clear_line(tmp_path, name):
 
 
 @pytest.mark.parametrize("path", ["missing/operator.pem", "with\0zero"])
-def test_a_name_that_cannot_be_used_is_one_clear_line(tmp_path, monkeypatch, path):
+def test_an_unusable_file_name_is_a_one_line_error(tmp_path, monkeypatch, path):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(KeyFileError, match="cannot be read: "):
         OperatorKey.read(path)
@@ -155,7 +155,7 @@ def test_a_name_that_cannot_be_used_is_one_clear_line(tmp_path, monkeypatch, pat
         OperatorKey.create().write(path)
 
 
-def test_no_description_of_a_key_holds_the_private_half():
+def test_the_repr_of_a_key_contains_no_private_key():
     key = key_of("5a" * 32)
     for shown in (repr(key), str(key), f"{[key]}"):
         assert key.public in shown

@@ -1,4 +1,4 @@
-"""Results as long tables: their rows, files of them, and their arrangement for people."""
+"""Results as long tables: rows, files, and their presentation."""
 
 import math
 from datetime import UTC, datetime
@@ -36,7 +36,7 @@ def numbers(*values):
 
 
 def result(keys, blocks, query=TABLE, **columns):
-    """A result with these columns, of which some are texts."""
+    """Return a result with these columns, some of which are text."""
     texts = {"quantity", "set", "undefined", "reliability"}
     made = {
         name: Texts.of(values) if name in texts else numbers(*values)
@@ -64,7 +64,7 @@ def table(*, block=None, shares=(0.5, 0.2, 0.34, -0.04)):
 
 
 def compared():
-    """Three groups: one known, one undefined, one too imprecise, and what they are compared by."""
+    """Return three groups, usable, undefined and too imprecise, with risk ratios to the first."""
     query = ComparisonQuery(answer={"a": "yes"}, groups="g", reference="x", effect="risk_ratio")
     shows = [Show(quantity="share"), Show(quantity="risk_ratio", parts=["value", "interval"])]
     return result(
@@ -82,7 +82,7 @@ def compared():
     )  # fmt: skip
 
 
-def test_a_result_is_the_same_after_json_with_null_where_there_is_no_number():
+def test_a_result_survives_json_with_null_for_missing_numbers():
     found = compared()
     text = encode(found)
     assert b"NaN" not in text
@@ -96,7 +96,7 @@ def test_a_result_is_the_same_after_json_with_null_where_there_is_no_number():
     assert encode(again) == text
 
 
-def test_sets_of_answers_are_objects_in_json_and_texts_in_files():
+def test_answer_sets_are_objects_in_json_and_text_in_files():
     sets = [{"sex": "male"}, {"sex": "female", "vote": "a, b"}]
     found = result(
         [key("itemset", sets, "answers")], [], quantity=["support"] * 2, value=[0.5, 0.25]
@@ -107,13 +107,13 @@ def test_sets_of_answers_are_objects_in_json_and_texts_in_files():
     assert again.keys[0].values.sizes.tolist() == [1, 2]
 
 
-def test_files_of_all_results_have_the_same_columns_behind_the_keys():
+def test_files_of_all_results_have_the_same_columns_after_the_keys():
     for each, keys in ((table(), ["smoker", "drinks"]), (compared(), ["group", "against"])):
         names = [name for name, _ in each.columns]
         assert names == [*keys, *Estimates.__struct_fields__]
         assert [len(column) for column in each.column_lists()] == [len(each.rows)] * len(names)
     assert table().to_pandas().index.names == ["smoker", "drinks"]
-    # Where there are several quantities, they identify rows, too.
+    # With several quantities, the quantity is part of the index.
     assert compared().to_pandas().index.names == ["group", "against", "quantity"]
 
 
@@ -125,7 +125,7 @@ def test_rows_are_found_by_their_keys():
         found.find("share", group="nobody")
 
 
-def test_lines_are_grouped_and_numbers_are_kept_for_sorting():
+def test_lines_are_grouped_and_keep_their_numbers_for_sorting():
     arranged = grid(table(), table().layout[0])
     assert arranged.header == ["smoker", "drinks", "support", "95\u202f% interval"]
     texts = [[str(cell) for cell in row] for row in arranged.rows]
@@ -136,7 +136,7 @@ def test_lines_are_grouped_and_numbers_are_kept_for_sorting():
     assert texts[0][2:] == ["50.0\u202f%", "48.0 to 52.0\u202f%"]
 
 
-def test_a_key_may_be_spread_over_columns():
+def test_a_key_can_be_spread_over_columns():
     shows = [Show(quantity="support", parts=["estimate"])]
     found = table(block=Block(lines=["smoker"], across="drinks", shows=shows, picture="heat map"))
     arranged = grid(found, found.layout[0])
@@ -149,7 +149,7 @@ def test_a_key_may_be_spread_over_columns():
     assert [cell.value for row in drawn.cells for cell in row] == [0.5, 0.2, 0.34, -0.04]
 
 
-def test_quantities_may_stand_below_each_other():
+def test_quantities_can_be_stacked():
     found = result(
         [],
         [Block(stacked=True, shows=[Show(quantity="phi"), Show(quantity="odds_ratio")])],
@@ -162,7 +162,7 @@ def test_quantities_may_stand_below_each_other():
     ]
 
 
-def test_an_imprecise_estimate_is_named_once_and_those_of_a_list_are_counted():
+def test_imprecise_estimates_are_named_or_counted_in_selections():
     columns = {
         "quantity": ["phi", "odds_ratio"],
         "value": [0.2, 8.0],
@@ -190,7 +190,7 @@ def test_headings_keep_the_capitals_of_labels():
     assert headings == ["Share of sex=Male", "Risk ratio"]
 
 
-def test_a_chart_has_a_panel_for_each_quantity_and_for_each_head():
+def test_a_chart_has_a_panel_for_each_quantity_and_group():
     bars = chart(table(), table().layout[0])
     assert [(panel.heading, [bar.label for bar in panel.rows]) for panel in bars.panels] == [
         ("smoker=no", ["never", "daily"]),
@@ -209,7 +209,7 @@ def test_a_chart_has_a_panel_for_each_quantity_and_for_each_head():
     assert ratios.reference.value == 1
 
 
-def test_what_is_imprecise_undefined_or_impossible_is_said_once():
+def test_imprecise_undefined_and_impossible_estimates_are_noted_once():
     said = present(compared())
     assert "Undefined, because nobody: share and risk ratio of y." in said.warnings
     text = repr(compared())
@@ -220,7 +220,7 @@ def test_what_is_imprecise_undefined_or_impossible_is_said_once():
     assert not present(table(shares=(0.4, 0.2, 0.3, 0.1))).notes
 
 
-def test_caveats_stand_above_or_below_and_in_the_chart():
+def test_caveats_are_warnings_or_notes_and_appear_in_the_chart():
     found = table(shares=(0.4, 0.2, 0.3, 0.1))
     found = Result(
         **{name: getattr(found, name) for name in found.__struct_fields__}
@@ -238,14 +238,14 @@ def test_caveats_stand_above_or_below_and_in_the_chart():
     assert said.notes[0].startswith("4 of 10 possible table are listed")
 
 
-def test_nothing_is_drawn_of_nothing():
+def test_an_empty_result_has_no_chart():
     found = result([], [Block(shows=[Show(quantity="support")])], quantity=[], value=[])
     assert repr(found).endswith("No matching rows.")
     with pytest.raises(ParameterError, match=r"^plot: table has no estimates with intervals"):
         found.plot()
 
 
-def test_differences_of_shares_are_in_points():
+def test_differences_of_shares_are_in_percentage_points():
     found = result(
         [], [], quantity=["difference"], value=[-0.12], lower=[-0.18], upper=[-0.06],
         set=["interval"], reliability=["usable"],
@@ -253,7 +253,7 @@ def test_differences_of_shares_are_in_points():
     assert in_words(found.rows[0]) == "−12.0 (−18.0 to −6.0) points"
 
 
-def test_a_page_of_many_rows_makes_those_that_it_shows():
+def test_only_the_displayed_rows_are_formatted():
     many = 300_000
     sets = AnswerSets(np.arange(2 * many).reshape(many, 2) % 3, ["a", "b"], ["xyz", "xyz"])
     estimates = Estimates(quantity=Texts.constant("support", many), value=np.full(many, 0.5))
