@@ -1,4 +1,4 @@
-"""Errors on CENSUS at one amplification, by length of itemsets: ours, the bound, and the peers."""
+"""Errors on CENSUS at one amplification by length of itemsets: halftruth, the bound, and peers."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -27,20 +27,20 @@ EPSILON = math.log(GAMMA)
 LENGTHS = range(1, len(SCHEMA.shape) + 1)
 TRUTH = census_counts()
 METHODS = ("moment", "likelihood")
-#: Simulated surveys, and those of peers that take a minute each.
+#: Number of simulated surveys, and for peers that take a minute each.
 SURVEYS, PEERS_SURVEYS = 20, 2
 
-#: Functions of local hashing; with more of them it is slower and hardly more accurate.
+#: Number of hash functions; more are slower and hardly more accurate.
 HASHES = 1_000
 
-#: Whose reports are records, so that these can be counted.
+#: A survey whose reports are records, so that true records can be counted.
 AS_THEY_ARE = census_survey("census", GammaDiagonal(GAMMA))
 
 Array = NDArray[np.float64]
 
 
 def errors_by_length() -> tuple[list[str], list[list[str]]]:
-    """Header and rows: mechanism, estimate, and the error for each length in percentage points."""
+    """Return header and rows: mechanism, estimate, and error by length in percentage points."""
     lengths = dict.fromkeys(LENGTHS, 1.0)
     rows = [bound()]
     rows += _ours(SplitQuestionnaire.designed(SCHEMA, GAMMA, (), lengths))
@@ -53,7 +53,7 @@ def errors_by_length() -> tuple[list[str], list[list[str]]]:
 
 
 def errors_of_dependent_answers() -> tuple[list[str], list[list[str]]]:
-    """The same of people of three kinds, whose answers depend on each other strongly."""
+    """Return the same for a mixture of three groups with strongly dependent answers."""
     kinds = []
     for number, share in enumerate((0.5, 0.3, 0.2)):
         of_kind = []
@@ -90,7 +90,7 @@ def errors_of_dependent_answers() -> tuple[list[str], list[list[str]]]:
 
 
 def bound() -> list[str]:
-    """A row of the table: what no mechanism can beat for evenly spread answers."""
+    """Return the row of the lower bound of all mechanisms for evenly spread answers."""
     errors = information_bound(SCHEMA, Fraction(GAMMA), TRUTH.reports, (), LENGTHS)
     return _row("bound for evenly spread answers", "", [errors[length] for length in LENGTHS])
 
@@ -100,7 +100,7 @@ def _row(name: str, estimate: str, errors: Sequence[float]) -> list[str]:
 
 
 def _ours(mechanism: Mechanism) -> list[list[str]]:
-    """Rows of one of our mechanisms, one for each way to estimate."""
+    """Return the rows of one of our mechanisms, one for each estimate."""
     squares: dict[str, list[Array]] = {method: [] for method in METHODS}
     for estimator in _simulated(mechanism):
         for method in METHODS:
@@ -115,7 +115,7 @@ def _ours(mechanism: Mechanism) -> list[list[str]]:
 
 
 def _designed_for_one_length_each() -> list[str]:
-    """The error at each length of a survey that was designed for that length alone."""
+    """Return the errors at each length of surveys designed for that length alone."""
     errors = []
     for length in LENGTHS:
         mechanism = SplitQuestionnaire.designed(SCHEMA, GAMMA, (), {length: 1.0})
@@ -128,7 +128,7 @@ def _designed_for_one_length_each() -> list[str]:
 
 
 def _simulated(mechanism: Mechanism) -> Iterator[Estimator]:
-    """Estimators of simulated surveys."""
+    """Yield estimators of simulated surveys."""
     survey = census_survey("census", mechanism)
     for seed in range(SURVEYS):
         reports = mechanism.bind(SCHEMA).reports(census_codes(), np.random.default_rng(seed))
@@ -140,7 +140,7 @@ def _margin(table: Array, names: list[str]) -> Array:
 
 
 def _of_whole_records(estimated: Callable[[list[int]], Array]) -> Array:
-    """Errors of a peer that takes a record as one of 2 000 values."""
+    """Return the errors of a peer that treats a record as one of 2 000 values."""
     cells = np.ravel_multi_index(tuple(census_codes().T), SCHEMA.shape).tolist()
     squares = []
     for _ in range(PEERS_SURVEYS):
@@ -151,7 +151,7 @@ def _of_whole_records(estimated: Callable[[list[int]], Array]) -> Array:
 
 
 def _of_single_answers(estimated: Callable[[], Sequence[Array]]) -> Array:
-    """Errors of a peer that asks several questions and estimates each by itself."""
+    """Return the errors of a peer that asks several questions and estimates each separately."""
     squares = []
     for _ in range(SURVEYS):
         tables = dict(zip(SCHEMA.names, estimated(), strict=True))
@@ -181,7 +181,7 @@ def _hadamard(cells: list[int]) -> Array:
 
 
 def _through(client: object, server: object, cells: list[int]) -> Array:
-    """Number of people in each cell, as a peer estimates it."""
+    """Return the number of people in each cell as estimated by a peer."""
     for cell in cells:
         server.aggregate(client.privatise(cell))
     return np.array([server.estimate(cell, suppress_warnings=True) for cell in range(SCHEMA.size)])
@@ -192,7 +192,7 @@ def _same(cell: int) -> int:
 
 
 def _split(client: Callable[..., object], aggregator: Callable[..., Sequence[Array]]) -> object:
-    """A peer of the library for several questions, by its two functions."""
+    """Return a peer of the library for several questions from its two functions."""
 
     def estimated() -> Sequence[Array]:
         sizes, questions = list(SCHEMA.shape), len(SCHEMA.shape)
@@ -202,14 +202,14 @@ def _split(client: Callable[..., object], aggregator: Callable[..., Sequence[Arr
     return estimated
 
 
-#: Of the library for single values, on the whole record.
+#: Peers for single values, applied to the whole record.
 WHOLE_RECORDS = {
     "unary encoding": _unary,
     "local hashing": _hashing,
     "Hadamard response": _hadamard,
 }
 
-#: Of the library for several questions, by the mechanism that is best for each of them.
+#: Peers for several questions, each with its best mechanism.
 SINGLE = {
     "SPL": _split(SPL_solution.SPL_ADP_Client, SPL_solution.SPL_ADP_Aggregator_MI),
     "SMP": _split(SMP_solution.SMP_ADP_Client, SMP_solution.SMP_ADP_Aggregator_MI),

@@ -1,6 +1,6 @@
-"""What one hostile request costs a collector, by its size, and what single reports wait beside it.
+"""Cost of hostile requests to a collector by size, and delay of concurrent single reports.
 
-As a program, it prints these figures alone.
+As a program, it prints only these figures.
 """
 
 import sys
@@ -30,18 +30,18 @@ SURVEY = Survey(
     GammaDiagonal("19"),
 )
 
-#: Seconds for which each attack goes on beside single reports, and connections that are half sent.
+#: Seconds of each attack next to single reports, and number of half-sent connections.
 BESIDE, HALF = 2.0, 200
 
 
 def body() -> bytes:
-    """The bytes of a request with one report, another one each time."""
+    """Return the body of a request with one new report."""
     report = {"id": str(uuid4()), "values": [0, 1]}
     return msgspec.json.encode({"digest": SURVEY.digest, "reports": [report]})
 
 
 def costs() -> tuple[list[str], list[list[str]]]:
-    """Header and rows: milliseconds of processor time by size, and of a single report beside it."""
+    """Return header and rows: processor milliseconds by size, and the delay of single reports."""
     attacks = {**ATTACKS, "reports": reports(SURVEY.digest)}
     rows = []
     with tempfile.TemporaryDirectory() as folder:
@@ -75,7 +75,7 @@ def _beside(url: str, attack: Callable[[], object]) -> list[str]:
 
 
 def print_costs() -> None:
-    """Print them all."""
+    """Print all costs."""
     print("Milliseconds of processor time that a hostile request costs, and of single reports:")
     print_table(*costs())
 

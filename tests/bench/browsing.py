@@ -1,4 +1,4 @@
-"""The client and the pages in a browser: figures rather than ratios, for there is no peer."""
+"""The client and the pages in a browser: absolute figures, since there is no peer."""
 
 import shutil
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from measure import Figure
 from playwright.sync_api import sync_playwright
 from stores import census_collected, sqlite_database
 
-#: Milliseconds within which one record is to be perturbed, and a page to be painted.
+#: Target milliseconds for perturbing one record, and for painting a page.
 RECORD, PAINT = 0.2, 1_000.0
 VISITS = 7
 
@@ -40,7 +40,7 @@ FIRST_PAINT = """
 
 
 def figures() -> Iterator[Figure]:
-    """Medians; none without a browser."""
+    """Yield medians; nothing without a browser."""
     path = shutil.which("chromium")
     if path is None:
         return

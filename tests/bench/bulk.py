@@ -1,7 +1,7 @@
-"""The fastest way that each database has to write ids and counts in bulk, without HTTP.
+"""The fastest way of each database to write ids and counts in bulk, without HTTP.
 
-Both write into the collector's own tables. What they write is sorted and put into the driver's
-form beforehand, so that the time is the database's alone.
+Both write into the collector's tables. Rows are sorted and converted to the driver's format
+beforehand, so that only the database is timed.
 """
 
 import sqlite3
@@ -19,23 +19,23 @@ Row = tuple[int | bytes, ...]
 
 _SHARD = 0
 
-#: What a binary COPY starts and ends with.
+#: Header and trailer of a binary COPY.
 _HEADER, _TRAILER = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"
 
-#: How COPY packs an integer, by the type of its column.
+#: Format of an integer in COPY, by the type of its column.
 _INTEGERS = {"INTEGER": ">i", "SMALLINT": ">h", "BIGINT": ">q"}
 
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows that one batch of reports comes to."""
+    """The rows of one batch of reports."""
 
     ids: list[Row]
     counts: list[Row]
 
 
 def rows(survey: int, batch: Sequence[tuple[bytes, bytes]]) -> Rows:
-    """The rows of a batch of ids with packed reports, in order of their keys."""
+    """Return the rows of a batch of ids with packed reports, in order of their keys."""
     counted = Counter(cell for _, cell in batch)
     return Rows(
         [
@@ -61,11 +61,11 @@ class SqliteBulk:
 
     @staticmethod
     def prepare(batches: Sequence[Rows]) -> Sequence[Rows]:
-        """The driver takes rows as they are."""
+        """Return the rows unchanged."""
         return batches
 
     def write(self, batches: Sequence[Rows]) -> None:
-        """Write each batch in a transaction of its own."""
+        """Write each batch in a separate transaction."""
         for batch in batches:
             self._connection.execute("BEGIN IMMEDIATE")
             self._connection.executemany(_insert(report_ids), batch.ids)
@@ -85,14 +85,14 @@ def sqlite_bulk(url: str) -> Iterator[SqliteBulk]:
 
 @dataclass(frozen=True)
 class Copies:
-    """The rows of one batch as COPY takes them."""
+    """The rows of one batch in the format of COPY."""
 
     ids: bytes
     counts: bytes
 
 
 class PostgresBulk:
-    """``COPY``: ids into their table; counts into a temporary one, and from there in one go."""
+    """``COPY`` of ids into their table, and of counts by way of a temporary table."""
 
     def __init__(self, connection: psycopg.Connection[tuple[object, ...]]) -> None:
         self._connection = connection
@@ -102,14 +102,14 @@ class PostgresBulk:
 
     @staticmethod
     def prepare(batches: Sequence[Rows]) -> list[Copies]:
-        """Put the rows into the binary form of COPY."""
+        """Convert the rows to the binary format of COPY."""
         return [
             Copies(_packed(report_ids, batch.ids), _packed(cells, batch.counts))
             for batch in batches
         ]
 
     def write(self, batches: Sequence[Copies]) -> None:
-        """Write each batch in a transaction of its own."""
+        """Write each batch in a separate transaction."""
         for batch in batches:
             self._copy("report_ids", report_ids, batch.ids)
             self._copy("added", cells, batch.counts)

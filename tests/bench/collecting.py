@@ -1,9 +1,9 @@
-"""The collector's throughput: reports one by one, and in batches of a thousand.
+"""The collector's throughput: single reports, and batches of a thousand.
 
-Single reports are sent to the collector and to a Flask endpoint that only parses them, under
-gunicorn's threads as Flask is often served. Batches are held against the database's own bulk path,
-which writes the same rows without HTTP. Everything is durable when it is acknowledged, and counted
-again afterwards. As a program, it prints these comparisons alone.
+Single reports are compared with a Flask endpoint that only parses them, under gunicorn's threads as
+Flask is often served. Batches are compared with the database's bulk path, which writes the same
+rows without HTTP. All data are durable when acknowledged, and are counted again afterwards. As a
+program, it prints only these comparisons.
 """
 
 import gc
@@ -46,24 +46,24 @@ RNG = np.random.default_rng(1)
 PATH = f"/v1/surveys/{SURVEY.id}/reports"
 BATCH = 1_000
 
-#: Shares of the peer's throughput, and milliseconds for all but one of a hundred requests.
+#: Target shares of the peer's throughput, and 99th percentile of latency in milliseconds.
 SINGLE, BESIDE_OTHERS, MANY, COPIED, LATENCY = 0.55, 0.4, 0.5, 1.0, 250.0
 
-#: Number of other programs that keep the processors busy in the second comparison.
+#: Number of busy processes in the second comparison.
 OTHERS = 9
 
-#: Slices of ours, each with one of the peer's next to it; seconds of a slice of single reports, and
-#: batches in a slice of them.
+#: Number of alternating pairs of slices, seconds of a slice of single reports, and batches in a
+#: slice of batches.
 PAIRS, SECONDS, BATCHES = 5, 4, 50
 
 
 def missing() -> str | None:
-    """What the benchmark needs and cannot find, in words."""
+    """Return the missing requirement in words, if any."""
     return wrk.missing() or (postgres_missing() if "CI" in os.environ else None)
 
 
 def collecting(notes: list[str], figures: list[Figure]) -> Iterator[Comparison]:
-    """Single reports, then batches, on each database; latencies go to the figures."""
+    """Compare single reports and batches on each database, and add latencies to the figures."""
     notes.append(
         f"Collecting: {WORKERS} processes, the bare peer's of {THREADS} threads each;"
         f" a write is durable after {sync_seconds() * 1e3:.2f} ms."
@@ -88,7 +88,7 @@ def collecting(notes: list[str], figures: list[Figure]) -> Iterator[Comparison]:
 
 @contextmanager
 def busy_programs(count: int) -> Iterator[None]:
-    """Run programs that compute without a pause until the block is left."""
+    """Run busy processes until the block is left."""
     programs = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
     try:
         yield
@@ -114,7 +114,7 @@ def _single_reports(
                 [wrk.run(address, PATH, reports, SECONDS) for address in (peer, collector)]
                 for _ in range(1 + PAIRS)
             ]
-        # Counted once the server has ended, for wrk leaves before its last requests are answered.
+        # Count after the server has ended, since wrk leaves before its last requests are answered.
         counted, _ = _counted(store)
     bare_loads, ours = zip(*rounds, strict=True)
     acknowledged, sent = sum(load.answered for load in ours), sum(load.sent for load in ours)
@@ -123,7 +123,7 @@ def _single_reports(
             f"{name}: {counted} reports are counted, {acknowledged} were acknowledged"
             f" and {sent} were sent"
         )
-    # The first round warms up.
+    # The first round is a warm-up.
     latency = median(load.slowest for load in ours[1:]) * 1e3
     figures.append(Figure(f"a report on {name}, 99th percentile", latency, LATENCY))
     yield Comparison(
@@ -136,7 +136,7 @@ def _single_reports(
 
 
 def _report_lines() -> str:
-    """What `report.lua` makes requests of."""
+    """Return the input of `report.lua`."""
     body = msgspec.json.encode(ReportBatch(digest=SURVEY.digest, reports=_reports(1))).decode()
     values = [",".join(map(str, report.values)) for report in _reports(10 * BATCH)]
     return "\n".join([body[: body.index('"id":"') + len('"id":"')], *values, ""])
@@ -144,7 +144,7 @@ def _report_lines() -> str:
 
 @dataclass(frozen=True)
 class Batch:
-    """One request's reports: ids with packed reports, and the request's JSON."""
+    """The reports of one request: ids with packed reports, and the request's JSON."""
 
     reports: list[tuple[bytes, bytes]]
     body: bytes
@@ -159,7 +159,7 @@ def _batch() -> Batch:
 
 
 def _reports(count: int) -> list[Report]:
-    """Reports of people drawn from CENSUS."""
+    """Return reports of people drawn from CENSUS."""
     perturbed = SURVEY.perturbation.reports(RNG.choice(CODES, count), RNG).tolist()
     return [Report(id=uuid4(), values=values) for values in perturbed]
 
@@ -171,7 +171,7 @@ def _batches_beside(
     batches: Sequence[Batch],
     target: float,
 ) -> Comparison:
-    """Batches sent to a collector, beside the same rows written by a database's own bulk path."""
+    """Compare batches sent to a collector with the same rows written by the bulk path."""
     with ExitStack() as stack:
         ours, each = (_Destination(stack, database, batches) for _ in range(2))
         to = stack.enter_context(bulk_path(each.url))
@@ -189,7 +189,7 @@ def _batches_beside(
 
 
 class _Destination:
-    """A database for the batches, and whether it has come to hold exactly these."""
+    """A database for the batches, with a check of its contents."""
 
     def __init__(self, stack: ExitStack, database: Database, batches: Sequence[Batch]) -> None:
         self.url = stack.enter_context(database())
@@ -199,7 +199,7 @@ class _Destination:
         self._expected = Counter(cell for batch in batches for _, cell in batch.reports)
 
     def check(self) -> None:
-        """Raise RuntimeError unless every report was counted, in its own cell."""
+        """Raise RuntimeError unless each report was counted in its cell."""
         ids, counts = _counted(self._store)
         if ids != self._expected.total() or counts != self._expected:
             raise RuntimeError(
@@ -209,7 +209,7 @@ class _Destination:
 
 
 def _counted(store: Store) -> tuple[int, Counter[bytes]]:
-    """How many ids there are, and the counts of packed reports, which add up to as many."""
+    """Return the number of ids, and the counts of packed reports."""
     with store.database.reading() as connection:
         ids = connection.execute(select(func.count()).select_from(report_ids)).scalar_one()
     _, counts, _ = store.reports.counts(SURVEY.id)
@@ -223,7 +223,7 @@ def _counted(store: Store) -> tuple[int, Counter[bytes]]:
 def _sender(
     stack: ExitStack, store: _Destination, batches: Sequence[Batch]
 ) -> Callable[[slice], float]:
-    """What sends a part of the batches to a collector on a database."""
+    """Return a function that sends a slice of the batches to a collector on a database."""
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
     files = [folder / f"{number}.json" for number in range(len(batches))]
     for file, batch in zip(files, batches, strict=True):
@@ -238,7 +238,7 @@ def _sender(
 
 
 def _by_turns(*runs: Callable[[slice], float]) -> list[list[float]]:
-    """Seconds of each run for each part of the batches, without the first, which warms up."""
+    """Return the seconds of each run for each slice of the batches, without the warm-up."""
     ends = range(0, (2 + PAIRS) * BATCHES, BATCHES)
     gc.collect()
     gc.disable()

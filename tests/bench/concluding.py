@@ -1,7 +1,7 @@
-"""Rules with all measures and intervals against rules without, and best guesses against one solve.
+"""Rules with all measures and intervals against rules without; best guesses against one solve.
 
-mlxtend's `association_rules` starts from the frequent itemsets of the true records and knows no
-error; ours starts from counts of perturbed reports, and mines the itemsets in the same time.
+mlxtend's `association_rules` starts from the frequent itemsets of the true records and computes no
+errors; ours starts from counts of perturbed reports and includes the mining of itemsets.
 """
 
 from collections.abc import Iterator
@@ -19,12 +19,12 @@ from mlxtend.frequent_patterns import apriori, association_rules
 
 MIN_CONFIDENCE = 0.3
 RULES = 1_000
-#: Moment solves that are timed as one run: a single one is too short.
+#: Moment solves timed as one run, since a single one is too short.
 SOLVES = 20
 
 
 def records_as_frame() -> pd.DataFrame:
-    """One column of truth values for each category, as mlxtend takes records."""
+    """Return one column of truth values per category, the input of mlxtend."""
     codes = census_codes()
     return pd.DataFrame(
         {
@@ -36,7 +36,7 @@ def records_as_frame() -> pd.DataFrame:
 
 
 def find(survey: Survey, counts: Counts) -> Rules:
-    """The rules with the highest confidence, with nothing remembered of these counts."""
+    """Return the rules with the highest confidence, without cached results."""
     fresh = Counts.from_cells(survey, counts.cells, counts.counts)
     return Estimator(survey, fresh).rules(
         MIN_SUPPORT,
@@ -48,7 +48,7 @@ def find(survey: Survey, counts: Counts) -> Rules:
 
 
 def rules(notes: list[str]) -> Iterator[Comparison]:
-    """A thousand rules at 2 % support and 30 % confidence; notes how many there were."""
+    """Compare a thousand rules at 2 % support and 30 % confidence, and note their number."""
     frequent = apriori(records_as_frame(), min_support=MIN_SUPPORT, use_colnames=True)
     theirs = partial(association_rules, frequent, metric="confidence", min_threshold=MIN_CONFIDENCE)
     for mechanism in (GammaDiagonal(19), RandomizedResponse.for_amplification(SCHEMA, 19)):
@@ -66,7 +66,7 @@ def rules(notes: list[str]) -> Iterator[Comparison]:
 
 
 def best_guess() -> Iterator[Comparison]:
-    """Best guess of the 2 000 cells of CENSUS, against one moment solve."""
+    """Compare the best guess of the 2 000 cells of CENSUS with one moment solve."""
     for mechanism in (
         SplitQuestionnaire.designed(SCHEMA, 19, (), dict.fromkeys(range(1, 7), 1.0)),
         GammaDiagonal(19),

@@ -1,12 +1,11 @@
-"""Counting reports in files: one process, two and a Dask cluster, beside plain DuckDB.
+"""Counting reports in files: one process, two, and a Dask cluster, compared with plain DuckDB.
 
     python tests/bench/counting.py FOLDER [REPORTS]
 
-Makes that many synthetic reports in FOLDER (10 million, 0.2 GB), unless they are there already:
-records of CENSUS, perturbed by a seeded split questionnaire, one in a hundred sent twice, in two
-files. Plain DuckDB does the group by with distinct ids on the same files, on as many cores, without
-checks, conflicts, files of ids or hashes. Exits with 1 where counts are not those of the simulation
-or a target is missed.
+Creates that many synthetic reports in FOLDER (10 million, 0.2 GB) unless they exist: records of
+CENSUS, perturbed by a seeded split questionnaire, one in a hundred sent twice, in two files. Plain
+DuckDB groups the same files by distinct ids on as many cores, without checks, conflicts, files of
+ids or hashes. Exits with 1 if counts differ from the simulation or a target is missed.
 """
 
 import ast
@@ -36,10 +35,10 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 from clusters import started
 
-#: Reports in a file; of these so many are repeats from the file before.
+#: Reports in a file, and how many of them repeat reports of the previous file.
 ROWS, REPEATED = 1_000_000, 10_000
 
-#: Largest peak of memory of any process of ours, and least speed-up of two.
+#: Maximum peak memory of a process, minimum speed-up of two, and of DuckDB's speed.
 MEMORY, SPEED_UP, OF_DUCKDB = 2**30, 1.6, 0.5
 
 _DUCKDB = """
@@ -57,7 +56,7 @@ print(sorted(connection.execute(query, [sys.argv[1]]).fetchall()))
 
 
 class Run(NamedTuple):
-    """Seconds of the clock and of processors, the largest peak of a process, and the counts."""
+    """Wall and processor seconds, the largest peak memory of a process, and the counts."""
 
     seconds: float
     processor: float
@@ -66,7 +65,7 @@ class Run(NamedTuple):
 
 
 def make(folder: Path, reports: int) -> list[tuple[int, int]]:
-    """Files of reports, and how often each symbol is to be counted."""
+    """Create files of reports, and return the expected count of each symbol."""
     truth = folder / f"truth-{reports}.json"
     if truth.exists():
         return [tuple(pair) for pair in json.loads(truth.read_text())]
@@ -85,7 +84,7 @@ def make(folder: Path, reports: int) -> list[tuple[int, int]]:
         ids = np.concatenate([ids, before[0]])[order]
         symbols = np.concatenate([symbols, before[1]])[order]
         _write(folder / "reports" / f"{number:03}.parquet", survey.digest, ids, symbols)
-        # A file's last reports need not be new ones; those are repeated twice then.
+        # A file's last reports may be repeats themselves, which are then sent three times.
         before = ids[-REPEATED:], symbols[-REPEATED:]
         print(f"\rmade {(number + 1) * ROWS:,} reports", end="", file=sys.stderr)
     print(file=sys.stderr)
@@ -115,7 +114,7 @@ def _survey():
 
 
 def command(folder: Path, to: Path, *options: str) -> list[str]:
-    """What counts the files."""
+    """Return the command that counts the files."""
     survey = folder / "census.toml"
     survey.write_text(of_survey(_survey()))
     words = Path(sys.executable).with_name("halftruth"), "reports", "count", _files(folder)
@@ -123,14 +122,14 @@ def command(folder: Path, to: Path, *options: str) -> list[str]:
 
 
 def counted(folder: Path) -> list[tuple[int, int]]:
-    """How often each symbol was counted."""
+    """Return the count of each symbol."""
     with closing(sqlite3.connect(folder / "counts.db")) as counts:
         rows = counts.execute("SELECT cell, count FROM cells").fetchall()
     return sorted((int.from_bytes(cell, "big"), count) for cell, count in rows)
 
 
 def ours(folder: Path, *options: str) -> Run:
-    """The command, started anew."""
+    """Run the command on an empty target folder."""
     to = folder / "counts"
     shutil.rmtree(to, ignore_errors=True)
     run = _run(command(folder, to, *options))
@@ -138,7 +137,7 @@ def ours(folder: Path, *options: str) -> Run:
 
 
 def on_cluster(folder: Path) -> Run:
-    """The command with a scheduler and two workers of one thread, whose memory counts, too."""
+    """Run the command with a scheduler and two single-threaded workers, including their memory."""
     with (
         tempfile.TemporaryDirectory() as place,
         started(Path(place), workers=2) as cluster,
@@ -153,7 +152,7 @@ def on_cluster(folder: Path) -> Run:
 
 
 def peer(folder: Path, program: str, threads: int) -> Run:
-    """A peer's group by, in a process of its own."""
+    """Run a peer's group by in a separate process."""
     return _run([sys.executable, "-c", program, _files(folder), str(threads)])
 
 
@@ -161,7 +160,7 @@ def _run(command: list[str]) -> Run:
     started = time.perf_counter()
     with tempfile.TemporaryFile("w+") as said:
         process = subprocess.Popen(command, stdout=said)
-        # Also of processes that it started and waited for.
+        # Includes descendant processes.
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         seconds = time.perf_counter() - started
@@ -178,7 +177,7 @@ def _files(folder: Path) -> str:
 
 
 def main() -> None:
-    """Make the files, count them in every way, and print what it took."""
+    """Create the files, count them in every way, and print the results."""
     folder, reports = Path(sys.argv[1]), int((sys.argv[2:] or ["10_000_000"])[0])
     expected = make(folder, reports)
     runs = {

@@ -1,9 +1,9 @@
-"""How often results are wrong in worlds whose truth is known, and how much of it they find.
+"""Error rates of results in populations with known truth, and their power.
 
 ``python tests/bench/honesty.py [--surveys 80] [--narrow 0.8] [--world NAME] [--csv FILE]``; the
-status is 1 if an interval, a test or a claim is wrong too often. ``--narrow`` narrows all intervals
-that are read, which has to be found. ``--power`` compares the share of true effects that are
-claimed with true records and with a likelihood-ratio test. ``tests/support/worlds.py`` says how.
+status is 1 if an interval, a test or a claim is wrong too often. ``--narrow`` narrows all
+intervals, which has to be detected. ``--power`` compares the share of true effects that are claimed
+with true records and with a likelihood-ratio test. ``tests/support/worlds.py`` has the details.
 """
 
 import csv
@@ -20,15 +20,15 @@ from likelihood_ratio import SETTINGS, power
 from tqdm import tqdm
 from worlds import WORLDS, Tally, simulate
 
-#: Surveys of one piece of work.
+#: Surveys per task.
 _PIECE = 5
 
-#: Multiples of the width of intervals that are read.
+#: Multiples of the width of intervals.
 FACTORS = (1.0, 0.9, 0.8, 0.6)
 
 
 def run(worlds: list[int], surveys: int, factors: tuple[float, ...]) -> Tally:
-    """Tally of the surveys of some worlds, on all processors, with a bar."""
+    """Return the tally of the surveys of some worlds, on all processors, with a progress bar."""
     tally = Tally(factors)
     pieces = [
         (n, range(i, min(i + _PIECE, surveys))) for i in range(0, surveys, _PIECE) for n in worlds
@@ -45,12 +45,12 @@ def _piece(number: int, seeds: range, factors: tuple[float, ...]) -> dict[tuple[
 
 
 def _power(number: int, surveys: int) -> tuple[object, ...]:
-    # A setting has functions that cannot be sent to another process.
+    # A setting has functions that cannot be pickled.
     return power(SETTINGS[number], surveys)
 
 
 def report(tally: Tally, narrow: float, file: Path | None) -> bool:
-    """Print rates, remarks and failures; whether there are failures."""
+    """Print rates, remarks and failures; return whether there are failures."""
     if file is not None:
         with file.open("w", newline="") as opened:
             writer = csv.writer(opened)

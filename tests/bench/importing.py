@@ -1,4 +1,4 @@
-"""Importing the client in a fresh interpreter, against importing what it depends on."""
+"""Importing the client in a fresh interpreter, compared with importing its dependencies."""
 
 import re
 import subprocess
@@ -11,14 +11,14 @@ from measure import Comparison, by_turns
 
 
 def dependencies() -> str:
-    """What client and shared require without an extra, apart from each other."""
+    """Return the requirements of client and shared without extras, except each other."""
     required = [*(requires("halftruth-client") or ()), *(requires("halftruth-shared") or ())]
     names = {re.split(r"[^\w-]", line)[0] for line in required if "extra ==" not in line}
     return ", ".join(sorted(names - {"halftruth-shared"}))
 
 
 def fresh_interpreter() -> Iterator[Comparison]:
-    """From the start of the interpreter to its end."""
+    """Time the interpreter from start to end."""
     yield Comparison(
         f"import halftruth_client : {dependencies()}",
         *by_turns(

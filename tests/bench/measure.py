@@ -1,4 +1,4 @@
-"""Two programs timed by turns, the ratio of their times, and how results are printed."""
+"""Alternating timing of two programs, the ratio of their times, and printing of results."""
 
 import gc
 import time
@@ -16,10 +16,10 @@ REPETITIONS = 21
 
 @dataclass(frozen=True)
 class Comparison:
-    """Ours against a peer, in seconds; both at one position were timed one after the other.
+    """Ours against a peer, in seconds; runs at the same position were timed one after the other.
 
-    The ratio says how many times as fast ours is if `speed`, else how many times as long it takes.
-    Its median must be at least, respectively at most, the target; None is for information.
+    The ratio is one of speeds if `speed`, else of times. Its median must be at least, respectively
+    at most, the target; without a target it is only informative.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Comparison:
         return ratio < self.target if self.speed else ratio > self.target
 
     def row(self) -> list[str]:
-        """The comparison in words, as a row of the table."""
+        """The comparison as a row of the table."""
         times = (self.shown(median(self.ours)), self.shown(median(self.peer)))
         ratios = (min(self.ratios), median(self.ratios), max(self.ratios))
         verdict = ["", ""]
@@ -54,7 +54,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Figure:
-    """A number of milliseconds without a peer, and the most that it may be."""
+    """A figure in milliseconds without a peer, and its upper limit."""
 
     name: str
     milliseconds: float
@@ -65,7 +65,7 @@ class Figure:
         return self.milliseconds > self.target
 
     def row(self) -> list[str]:
-        """The figure in words, as a row of the table."""
+        """The figure as a row of the table."""
         return [self.name, f"{self.milliseconds:.3g}", f"≤ {self.target:g}", _verdict(self.missed)]
 
 
@@ -74,7 +74,7 @@ def _verdict(missed: bool) -> str:
 
 
 def print_comparisons(comparisons: Sequence[Comparison], notes: Sequence[str]) -> None:
-    """Print a table of comparisons, and what there is to say of them."""
+    """Print a table of comparisons, and notes."""
     header = ["ours : peer", "ours", "peer", "ratio (min / median / max)", "target", ""]
     print_table(header, [comparison.row() for comparison in comparisons])
     print("", *notes, "", sep="\n")
@@ -88,7 +88,7 @@ def print_figures(title: str, figures: Sequence[Figure]) -> None:
 def by_turns(
     ours: Run, peer: Run, repetitions: int = REPETITIONS
 ) -> tuple[list[float], list[float]]:
-    """Seconds of each, run by turns so that a busy machine slows both; the first pair warms up."""
+    """Time alternating runs, so that load affects both; the first pair is a warm-up."""
     gc.collect()
     gc.disable()
     pairs = [(seconds_of(ours), seconds_of(peer)) for _ in range(1 + repetitions)][1:]
@@ -97,7 +97,7 @@ def by_turns(
 
 
 def seconds_of(run: Run) -> float:
-    """How long one run takes."""
+    """Return the duration of one run."""
     started = time.perf_counter()
     run()
     return time.perf_counter() - started

@@ -1,7 +1,7 @@
-"""Itemsets with their bounds from perturbed counts, against Eclat on the true records.
+"""Itemsets with their bounds from perturbed counts, compared with Eclat on the true records.
 
-A collector counts reports as they arrive, so ours starts from counts, and Eclat from records. On
-counted records Eclat is shown too, for information.
+A collector counts reports as they arrive, so ours starts from counts, and Eclat from records. Eclat
+on counted records is shown for information.
 """
 
 from collections import Counter
@@ -17,18 +17,18 @@ from measure import Comparison, by_turns
 
 MIN_SUPPORT = 0.02
 CODES = census_codes()
-#: Every category of every attribute is an integer of its own.
+#: Every category of every attribute is a distinct integer.
 TRANSACTIONS = [tuple(row) for row in (CODES + np.cumsum([0, *SCHEMA.shape[:-1]])).tolist()]
 
 
 def perturbed(survey: Survey) -> Counts:
-    """The same counts in every run, since the time depends on what is found in them."""
+    """Return the same counts in every run, since the time depends on them."""
     reports = survey.perturbation.reports(CODES, np.random.default_rng(1))
     return Counts.from_reports(survey, reports)
 
 
 def mine(survey: Survey, counts: Counts) -> Itemsets:
-    """Mine with nothing remembered of these counts, and work out the bounds."""
+    """Mine itemsets without cached results, and compute their bounds."""
     fresh = Counts.from_cells(survey, counts.cells, counts.counts)
     itemsets = Estimator(survey, fresh).itemsets(MIN_SUPPORT, len(SCHEMA.names))
     _ = itemsets.estimates.lower, itemsets.estimates.upper
@@ -36,7 +36,7 @@ def mine(survey: Survey, counts: Counts) -> Itemsets:
 
 
 def itemsets(notes: list[str]) -> Iterator[Comparison]:
-    """Itemsets of every length at 2 %; notes how many were found."""
+    """Compare itemsets of all lengths at 2 % support, and note their number."""
     eclat = partial(fim.eclat, supp=100 * MIN_SUPPORT, report="s")
     on_records, on_counts = partial(eclat, TRANSACTIONS), partial(eclat, Counter(TRANSACTIONS))
     lengths = dict.fromkeys(range(1, len(SCHEMA.names) + 1), 1.0)

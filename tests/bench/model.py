@@ -1,8 +1,8 @@
-"""Intervals of itemsets on CENSUS at γ = 19 by one model of all answers, beside unbiased ones.
+"""Intervals of itemsets on CENSUS at γ = 19 by one model of all answers, and unbiased ones.
 
-By hand: .venv/bin/python tests/bench/model.py [SURVEYS]. Half-widths of 95 % intervals and root
-mean square errors are in percentage points, with the share of intervals that hold the truth, of
-itemsets with a true support of 2 % or more.
+Usage: .venv/bin/python tests/bench/model.py [SURVEYS]. Half-widths of 95 % intervals and root mean
+square errors are in percentage points, with the coverage of intervals, for itemsets with a true
+support of at least 2 %.
 """
 
 import sys
@@ -23,7 +23,7 @@ PEOPLE = census_codes()
 
 
 def truth_of(names):
-    """True shares of a table."""
+    """Return the true shares of a table."""
     axes = SCHEMA.positions(names)
     sizes = [SCHEMA.shape[axis] for axis in axes]
     cells = np.ravel_multi_index(tuple(PEOPLE[:, axes].T), sizes)
@@ -36,7 +36,7 @@ TRUTH = {
 
 
 def one_survey(max_length, reports, seed):
-    """Estimates with intervals of every table: by the model, and unbiased where there is one."""
+    """Yield estimates with intervals of all tables: by the model, and unbiased if identified."""
     mechanism = SplitQuestionnaire.designed(
         SCHEMA, 19, (), dict.fromkeys(range(1, max_length + 1), 1.0)
     )
@@ -57,7 +57,7 @@ def one_survey(max_length, reports, seed):
 
 
 def main(surveys):
-    """Print a row for each design, number of reports and way to estimate."""
+    """Print a row for each design, number of reports and estimate."""
     rows = []
     for max_length in (2, 3, 6):
         for reports in (5_000, 48_842):

@@ -1,4 +1,4 @@
-"""Processor time and size of every page of results about CENSUS; run by itself."""
+"""Processor time and size of all pages of results about CENSUS; a separate program."""
 
 import gzip
 import os
@@ -14,7 +14,7 @@ from halftruth_shared import SplitQuestionnaire
 from numpy.random import default_rng
 from stores import census_collected, sqlite_database
 
-#: The least of so many times counts.
+#: Number of visits, of which the fastest counts.
 VISITS = 5
 
 PATHS = {
@@ -28,7 +28,7 @@ PATHS = {
 
 
 def rows() -> Iterator[list[str]]:
-    """Seconds of the processor for a page that was seen before, and kilobytes compressed."""
+    """Yield the processor seconds of a repeated visit, and compressed kilobytes, by page."""
     lengths = dict.fromkeys(range(1, len(SCHEMA.names) + 1), 1.0)
     mechanism = SplitQuestionnaire.designed(SCHEMA, "19", (), lengths)
     with sqlite_database() as database:

@@ -1,7 +1,7 @@
-"""How precise changes are over four waves: a series, other people, one γ shared, and memoization.
+"""Precision of changes over four waves: a series, new people, one shared γ, and memoization.
 
-By hand: PYTHONPATH=tests/support .venv/bin/python tests/bench/panels.py [PANELS]. Half-widths of
-95 % intervals in percentage points, as 1.96 root mean square errors over all answers.
+Usage: PYTHONPATH=tests/support .venv/bin/python tests/bench/panels.py [PANELS]. Half-widths of 95 %
+intervals in percentage points, as 1.96 root mean square errors over all answers.
 """
 
 import sys
@@ -16,23 +16,23 @@ TIME = np.arange(WAVES) - (WAVES - 1) / 2
 
 
 def of_the_same(sender, waves, rng):
-    """Reports of the same people in each wave."""
+    """Return reports of the same people in each wave."""
     return [sender.reports(each, sender.draw_views(rng, len(each)), rng) for each in waves]
 
 
 def of_others(sender, waves, rng):
-    """Reports of other people in each wave."""
+    """Return reports of other people in each wave."""
     fresh = [lives(rng)[wave] for wave in range(WAVES)]
     return [sender.reports(each, sender.draw_views(rng, len(each)), rng) for each in fresh]
 
 
 def memoized(sender, waves, rng):
-    """The first report again, until what it is about changes."""
+    """Return reports that are repeated until their cell changes."""
     return sender.remembered(waves, rng)
 
 
 def half_widths(gamma, send, panels):
-    """Half-widths of levels, changes and trends, in points."""
+    """Return the half-widths of levels, changes and trends in percentage points."""
     mechanism, truth = design(gamma), true_levels()
     survey, sender = Survey("panel", "Panel", SCHEMA, mechanism), Sender(mechanism)
     errors = []

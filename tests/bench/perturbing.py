@@ -1,9 +1,9 @@
-"""Perturbing many records, and one, against two libraries of frequency oracles.
+"""Perturbing many records, and one, compared with two libraries of frequency oracles.
 
 Both peers report one symbol by generalized randomized response, which over the cells of CENSUS is
 the channel of the gamma-diagonal mechanism; the split questionnaire draws a view before its symbol.
-Theirs draw from a seeded generator, ours from the operating system's randomness, and ours takes
-records apart and puts them together again.
+The peers use a seeded generator, ours the operating system's randomness, and ours also splits and
+reassembles records.
 """
 
 import math
@@ -29,7 +29,7 @@ MECHANISMS = (
     RandomizedResponse.for_amplification(SCHEMA, 19),
     SplitQuestionnaire.for_amplification(SCHEMA, 19, max_length=len(SCHEMA.names)),
 )
-#: By kind: how many times as fast many records are, and how many times as long one may take.
+#: By kind: target speed ratio for many records, and maximum time ratio for one.
 MANY = {GammaDiagonal.kind: 10, SplitQuestionnaire.kind: 5}
 ONE = {GammaDiagonal.kind: 15, SplitQuestionnaire.kind: 20}
 CODES = census_codes()
@@ -37,7 +37,7 @@ CELLS = np.ravel_multi_index(tuple(CODES.T), SCHEMA.shape).tolist()
 
 
 def many_records() -> Iterator[Comparison]:
-    """All records in one call, against GRR_Client of multi-freq-ldpy."""
+    """Compare one call for all records with GRR_Client of multi-freq-ldpy."""
     for mechanism in MECHANISMS:
         yield Comparison(
             f"perturb_many, {mechanism.kind} : GRR_Client",
@@ -52,7 +52,7 @@ def many_records() -> Iterator[Comparison]:
 
 
 def one_record() -> Iterator[Comparison]:
-    """One record in a call, against DEClient of pure-ldp, whose values count from 1."""
+    """Compare single records with DEClient of pure-ldp, whose values start at 1."""
     client = DEClient(epsilon=EPSILON, d=SCHEMA.size)
     records = [tuple(codes) for codes in CODES[::24].tolist()]
     values = [cell + 1 for cell in CELLS[::24]]

@@ -1,12 +1,12 @@
-"""Regressions of reports against statsmodels on the answers themselves.
+"""Regressions of reports, compared with statsmodels on the answers themselves.
 
-Who is a man, by age and hours of work, of the 48 842 people of CENSUS, each asked these three
-questions, from the unbiased table; they are asked anew in every survey, so the truth is the same.
-And regressions by one model of all answers in simulated surveys of populations of whom a logistic
-equation is true (*main*), of whom no predictor matters (*null*), or of whom two predictors change
-each other's effect, so that neither equation nor model is true (*three*).
+A regression of sex on age and hours of work of the 48 842 people of CENSUS, from the unbiased table
+of these three questions; every survey asks all people, so the truth is constant. And regressions by
+one model of all answers in simulated populations in which a logistic equation holds (*main*), no
+predictor has an effect (*null*), or two predictors interact, so that neither equation nor model
+holds (*three*).
 
-By hand: nice -n 19 .venv/bin/python tests/bench/regressing.py [SURVEYS [WORLD [SETTING,…]]].
+Usage: nice -n 19 .venv/bin/python tests/bench/regressing.py [SURVEYS [WORLD [SETTING,…]]].
 """
 
 import sys
@@ -50,27 +50,27 @@ IS_MAN, COLUMNS = MODEL.outcome.scores, MODEL.predictors.everywhere().columns
 
 
 def likeliest() -> tuple[np.ndarray, np.ndarray]:
-    """Coefficients of statsmodels, and White's standard errors, from the answers."""
+    """Return the coefficients of statsmodels and White's standard errors from the answers."""
     cells = np.ravel_multi_index(tuple(PEOPLE[:, :2].T), ASKED.shape[:2])
     fitted = sm.Logit(IS_MAN[PEOPLE[:, 2]], COLUMNS[cells]).fit(disp=0, tol=1e-12, cov_type="HC0")
     return fitted.params, fitted.bse * np.sqrt(len(PEOPLE) / (len(PEOPLE) - 1))
 
 
 def fit(survey: Survey, records: np.ndarray, target: str) -> Regression:
-    """The regression of some reports."""
+    """Return the regression of these reports."""
     counts = Counts.from_reports(survey, records)
     return fit_table(Estimator(survey, counts, target=target).table(NAMES), MODEL)
 
 
 def unperturbed() -> Regression:
-    """The regression of answers as they are."""
+    """Return the regression of unperturbed answers."""
     public = Schema([Attribute(a.name, a.categories, sensitive=False) for a in ASKED.attributes])
     survey = Survey("open", "Open", public, RandomizedResponse(dict.fromkeys(NAMES, 1)))
     return fit(survey, PEOPLE, "population")
 
 
 def row(mechanism: Mechanism) -> list[str]:
-    """Mean and coverage over surveys of these people."""
+    """Return mean and coverage over surveys of these people."""
     survey, fits = Survey("census", "CENSUS", ASKED, mechanism), []
     for seed in range(SURVEYS):
         reports = mechanism.bind(ASKED).reports(PEOPLE, np.random.default_rng(seed))
@@ -113,7 +113,7 @@ def print_regressions() -> None:
     print_table(["mechanism", "fitted", *terms], rows)
 
 
-#: Categories of the predictors of an answer of two, how reports are made, and how many there are.
+#: Numbers of categories of the predictors and outcome, the mechanism, and the number of reports.
 SETTINGS = (
     ((2, 2, 2), "randomized-response", 2_000),
     ((2, 2, 2), "split of pairs", 20_000),
@@ -123,7 +123,7 @@ SETTINGS = (
     ((2, 2, 2, 6, 6), "randomized-response", 20_000),
     ((2,) * 8, "split of triples", 20_000),
     ((2, 2, 2, 2, 2, 2, 6, 6), "split of pairs", 20_000),
-    # With a table of all answers, which corrected scores need.
+    # With an identified table of all answers, which corrected scores need.
     ((2, 3), "gamma-diagonal", 5_000),
     ((3, 3), "split of triples", 20_000),
     ((2, 3, 2), "gamma-diagonal", 20_000),
@@ -131,7 +131,7 @@ SETTINGS = (
 
 
 def mechanism_of(kind: str, schema: Schema) -> Mechanism:
-    """The mechanism of a setting."""
+    """Return the mechanism of a setting."""
     if kind == "gamma-diagonal":
         return GammaDiagonal(GAMMA)
     if kind == "randomized-response":
@@ -141,7 +141,7 @@ def mechanism_of(kind: str, schema: Schema) -> Mechanism:
 
 
 def population(sizes: tuple[int, ...], world: str) -> np.ndarray:
-    """Shares of predictors that depend on each other by pairs, and of the outcome."""
+    """Return shares of pairwise dependent predictors and the outcome."""
     rng, codes = np.random.default_rng(3), np.indices(sizes)
     log = sum(np.linspace(0, -0.8, size)[each] for size, each in zip(sizes, codes, strict=True))
     for i, j in combinations(range(len(sizes)), 2):
@@ -160,7 +160,7 @@ def population(sizes: tuple[int, ...], world: str) -> np.ndarray:
 
 
 def plain(sizes: tuple[int, ...], people: np.ndarray) -> np.ndarray:
-    """Coefficients and standard errors of statsmodels from a table of true answers."""
+    """Return coefficients and standard errors of statsmodels from a table of true answers."""
     codes = np.indices(sizes).reshape(len(sizes), -1)
     columns = [np.ones(codes.shape[1])]
     columns += [each == c for each, size in zip(codes, sizes, strict=True) for c in range(1, size)]
@@ -172,7 +172,7 @@ def plain(sizes: tuple[int, ...], people: np.ndarray) -> np.ndarray:
 
 
 def print_setting(number: int, world: str, surveys: int) -> None:
-    """Print coverage and half-width by each way to estimate, and how often 0 is rejected."""
+    """Print coverage and half-width by estimate, and the rejection rate of 0."""
     sizes, kind, reports = SETTINGS[number]
     names = [f"x{j}" for j in range(len(sizes))]
     schema = Schema(

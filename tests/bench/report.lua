@@ -1,5 +1,5 @@
--- One report for each request: an id of its own, and the next of the prepared values.
--- The argument is a file whose first line is a request's JSON up to the id, each further one values.
+-- Sends one report per request, with a new id and the next of the prepared values.
+-- Its argument is a file: the JSON of a request up to the id, then one line of values per report.
 
 local threads = {}
 

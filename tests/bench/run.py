@@ -1,6 +1,6 @@
-"""Print speed, throughput and accuracy beside peers, and costs of hostile requests.
+"""Print speed, throughput and accuracy compared with peers, and costs of hostile requests.
 
-Everything is printed whether or not a target is missed; a missed one makes the exit status 1.
+All results are printed; the exit status is 1 if a target is missed.
 """
 
 import sys
@@ -25,7 +25,7 @@ except ImportError as error:
 
 
 def main() -> int:
-    """Measure everything and print it; return 1 if a target is missed."""
+    """Run all benchmarks; return 1 if a target is missed."""
     lacking = collecting.missing()
     if lacking:
         print(lacking, file=sys.stderr)
@@ -55,5 +55,5 @@ def main() -> int:
     return int(missed)
 
 
-if __name__ == "__main__":  # not in the processes that pieces of work are given to
+if __name__ == "__main__":  # not in worker processes
     sys.exit(main())

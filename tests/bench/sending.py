@@ -1,7 +1,7 @@
-"""Send prepared bodies over a few connections, and print how many seconds that took.
+"""Send prepared bodies over a few connections, and print the seconds taken.
 
-A program, so that a client's work is none of the process that it is compared in. Its arguments are
-the address, the path, and the files that hold the bodies.
+A separate program, so that the client's work is not done by the compared process. Its arguments are
+the address, the path, and the files that contain the bodies.
 """
 
 import http.client
@@ -13,14 +13,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
 
-#: Requests at the same time.
+#: Number of concurrent requests.
 CONNECTIONS = 4
 
 _HEADERS = {"Content-Type": "application/json"}
 
 
 def send(address: str, path: str, bodies: Sequence[bytes]) -> float:
-    """Seconds from the first request to the last answer."""
+    """Return the seconds from the first request to the last response."""
     waiting: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     for body in bodies:
         waiting.put(body)

@@ -1,4 +1,4 @@
-"""A peer that counts nothing, in processes of its own."""
+"""A peer that counts nothing, in separate processes."""
 
 import subprocess
 import sys
@@ -11,15 +11,15 @@ from flask.typing import ResponseReturnValue
 from gunicorn.app.base import BaseApplication
 from halftruth_collector.cli.serve import serve
 
-#: Processes of both, as `halftruth serve` has by default.
+#: Number of processes of both, the default of `halftruth serve`.
 WORKERS = next(option.default for option in serve.params if option.name == "workers")
 
-#: Threads of the peer in each of them.
+#: Threads per process of the peer.
 THREADS = 16
 
 
 class Bare(BaseApplication):
-    """A Flask that parses what comes as JSON and says thank you, in threads, as others do."""
+    """A typical threaded Flask server that parses JSON and returns a fixed response."""
 
     def load_config(self) -> None:
         settings: dict[str, Any] = {

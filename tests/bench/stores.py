@@ -1,4 +1,4 @@
-"""Databases of the benchmarks' own, gone when they end."""
+"""Temporary databases of the benchmarks."""
 
 import os
 import tempfile
@@ -18,23 +18,23 @@ from halftruth_shared.protocol.reports import Report
 from numpy.random import Generator
 from sqlalchemy import make_url
 
-#: Where PostgreSQL is, unless the environment says otherwise.
+#: Default URL of PostgreSQL.
 _POSTGRES = "postgresql://postgres@127.0.0.1:5432/postgres"
 
-#: Makes a database without tables; the value is its URL.
+#: Creates a database without tables; the value is its URL.
 Database = Callable[[], AbstractContextManager[str]]
 
 
 @contextmanager
 def sqlite_database() -> Iterator[str]:
-    """A file in the directory for temporary files."""
+    """Create a file in a temporary folder."""
     with tempfile.TemporaryDirectory() as folder:
         yield f"sqlite:///{Path(folder) / 'bench.db'}"
 
 
 @contextmanager
 def postgres_database() -> Iterator[str]:
-    """A database on the server of the tests."""
+    """Create a database on the server of the tests."""
     name = f"halftruth_bench_{uuid4().hex}"
     with psycopg.connect(_server(), autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")
@@ -46,7 +46,7 @@ def postgres_database() -> Iterator[str]:
 
 
 def postgres_missing() -> str | None:
-    """Why there is no PostgreSQL; None where there is."""
+    """Return the reason why PostgreSQL is unavailable, or None."""
     try:
         psycopg.connect(_server(), connect_timeout=5).close()
     except psycopg.OperationalError as error:
@@ -57,12 +57,12 @@ def postgres_missing() -> str | None:
 
 def _server() -> str:
     url = make_url(os.environ.get("HALFTRUTH_TEST_POSTGRES", _POSTGRES))
-    # What psycopg reads has no name of a driver in it.
+    # psycopg accepts no driver name in a URL.
     return url.set(drivername="postgresql").render_as_string(hide_password=False)
 
 
 def sync_seconds() -> float:
-    """Median time until a block appended to a temporary file is durable."""
+    """Return the median time until a block appended to a temporary file is durable."""
     times = []
     with tempfile.TemporaryFile() as file:
         for _ in range(100):
@@ -74,7 +74,7 @@ def sync_seconds() -> float:
 
 
 def census_collected(url: str, mechanism: Mechanism, rng: Generator | None = None) -> str:
-    """Publish CENSUS with the reports of everybody; return a token to read results."""
+    """Publish CENSUS with the reports of all people; return a token for results."""
     survey = census_survey("census", mechanism)
     reports = survey.perturbation.reports(census_codes(), rng).tolist()
     with Store(url) as store:

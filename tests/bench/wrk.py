@@ -1,4 +1,4 @@
-"""Load by wrk: reports one by one, over connections that stay open."""
+"""Load by wrk: single reports over keep-alive connections."""
 
 import json
 import shutil
@@ -13,16 +13,16 @@ _SCRIPT = Path(__file__).with_name("report.lua")
 
 @dataclass(frozen=True)
 class Load:
-    """What wrk saw.
+    """Results of wrk.
 
     Attributes
     ----------
     sent, answered : int
-        Requests; those in flight at the end were sent and not answered.
+        Requests; those in flight at the end are sent but not answered.
     refused : int
-        Answers that were not 2xx.
+        Responses other than 2xx.
     broken : int
-        Requests without an answer in time.
+        Requests that failed or timed out.
     seconds : float
     slowest : float
         99th percentile of the latencies in seconds.
@@ -37,17 +37,17 @@ class Load:
 
 
 def missing() -> str | None:
-    """What to install; None where it is."""
+    """Return what to install, or None."""
     return None if shutil.which("wrk") else "wrk is missing: install Debian's package wrk"
 
 
 def run(address: str, path: str, reports: Path, seconds: float) -> Load:
-    """Send reports made by `report.lua` from a file for whole seconds.
+    """Send reports built by `report.lua` from a file for some whole seconds.
 
     Raises
     ------
     RuntimeError
-        If a request was refused, or got no answer.
+        If a request was refused or not answered.
     """
     command = ["wrk", "--threads", "1", "--connections", str(CONNECTIONS), "--timeout", "10s"]
     said = subprocess.run(

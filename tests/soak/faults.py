@@ -1,4 +1,4 @@
-"""Disks that are too small or lose their power, and a clock that jumps."""
+"""Fault injection: disks that are too small or lose power, and a clock that jumps."""
 
 import ctypes
 import fcntl
@@ -15,23 +15,23 @@ from typing import Self
 
 from programs import NotRun, run, until
 
-#: Bytes of the disk whose power is cut.
+#: Size in bytes of the disk whose power is cut.
 _SIZE = 1_000_000_000
 
-#: From Linux's ``ext4.h``: the file system ends at once, and not even its journal is written out.
+#: From Linux's ``ext4.h``: stop the file system at once, without flushing even its journal.
 _SHUTDOWN, _NO_LOG_FLUSH = 0x8004587D, 2
 
-#: From ``fs.h``: start to write these bytes of a file, and wait until they are written.
+#: From ``fs.h``: write these bytes of a file and wait for completion.
 _WRITE_AND_WAIT = 2 | 4
 
 _PAGE = 4096
 
-#: Shares of files, and most pages of each, that reach the disk before its power is cut.
+#: Share of files, and maximum number of pages of each, that reach the disk before a power cut.
 _FILES, _PAGES = 0.3, 64
 
 
 class _Disk:
-    """A file system; as a context, it is mounted until the block is left."""
+    """A file system; as a context manager, it is mounted until the block is left."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -41,7 +41,7 @@ class _Disk:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # Where something still has a file open, the disk goes as soon as that is closed.
+        # Lazily, so that open files only delay the unmount.
         subprocess.run(["umount", "--lazy", self.folder], check=True)
 
     def mount(self) -> None:
@@ -60,7 +60,7 @@ class SmallDisk(_Disk):
         run("mount", "-t", "tmpfs", "-o", options, "halftruth-soak", self.folder)
 
     def fill(self, leave: int = 0) -> None:
-        """Take all space that is free now, except for so many bytes."""
+        """Use up the free space except for `leave` bytes."""
         state = os.statvfs(self.folder)
         taken = state.f_bavail * state.f_frsize - leave
         if taken <= 0:
@@ -69,16 +69,16 @@ class SmallDisk(_Disk):
             try:
                 os.posix_fallocate(file.fileno(), file.tell(), taken)
             except OSError:
-                # Somebody took some of it in between: what is left is little enough.
+                # Another process took some of the space; the rest is small enough.
                 return
 
     def free(self) -> None:
-        """Give back what was taken."""
+        """Free the space again."""
         self._ballast.unlink(missing_ok=True)
 
 
 class CuttableDisk(_Disk):
-    """An ext4 file system in a file, which writes what nobody asked it to sync after minutes."""
+    """An ext4 file system in a file, which takes minutes to write unsynced data."""
 
     def __init__(self, image: Path, folder: Path) -> None:
         super().__init__(folder)
@@ -96,11 +96,11 @@ class CuttableDisk(_Disk):
         run("mount", "-o", "loop,commit=300", self._image, self.folder)
 
     def sync(self) -> None:
-        """Write everything to the disk."""
+        """Write all data to the disk."""
         subprocess.run(["sync", "--file-system", self.folder], check=True)
 
     def cut(self, rng: random.Random) -> None:
-        """Lose what was not synced, but for some pages that were written early, in no order."""
+        """Lose all unsynced data except for random pages that were written early."""
         for file in sorted(self.folder.rglob("*")):
             if rng.random() < _FILES:
                 _write_some(file, rng)
@@ -108,7 +108,7 @@ class CuttableDisk(_Disk):
             fcntl.ioctl(descriptor, _SHUTDOWN, struct.pack("I", _NO_LOG_FLUSH))
 
     def restore(self) -> None:
-        """Mount what is left, once the threads of the dead are gone with their files."""
+        """Mount the remaining data once no process has a file of the disk open."""
 
         def unmounted() -> bool:
             return subprocess.run(["umount", self.folder], capture_output=True).returncode == 0
@@ -118,8 +118,8 @@ class CuttableDisk(_Disk):
 
 
 def _write_some(file: Path, rng: random.Random) -> None:
-    """Let the system write some pages of a file, if it has any that were not written."""
-    # A database removes and renames its files meanwhile.
+    """Write some random pages of a file to the disk."""
+    # The database may remove or rename the file meanwhile.
     try:
         pages = -(-file.stat().st_size // _PAGE) if file.is_file() else 0
         with _opened(file) as descriptor:
@@ -143,7 +143,7 @@ _LIBC.sync_file_range.argtypes = (ctypes.c_int, ctypes.c_int64, ctypes.c_int64, 
 
 
 class Clock:
-    """What a collector takes for the time, right until it is set."""
+    """The time of day as seen by a collector; correct until it is set."""
 
     def __init__(self, file: Path) -> None:
         libraries = sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
@@ -156,8 +156,8 @@ class Clock:
             "LD_PRELOAD": str(libraries[0]),
             "FAKETIME_TIMESTAMP_FILE": str(file),
             "FAKETIME_NO_CACHE": "1",
-            # Only the time of day jumps: neither waiting nor the age of files, by which the server
-            # watches its workers.
+            # Only the time of day jumps, not the clock for timeouts or the age of files, by which
+            # the server monitors its workers.
             "FAKETIME_DONT_FAKE_MONOTONIC": "1",
             "NO_FAKE_STAT": "1",
             "PYTHONPATH": os.pathsep.join(path),
@@ -166,17 +166,17 @@ class Clock:
 
     @property
     def now(self) -> datetime:
-        """What the collector takes for the time."""
+        """The collector's current time."""
         return datetime.now(UTC) + self._offset
 
     def set(self, moment: datetime) -> None:
-        """Let the collector believe that it is this moment now."""
+        """Set the collector's current time."""
         self._offset = moment - datetime.now(UTC)
-        # Replaced as a whole, so that nobody reads half of it.
+        # Replaced atomically, so that no reader sees a partial file.
         new = self._file.with_suffix(".new")
         new.write_text(f"{self._offset.total_seconds():+.3f}\n")
         os.replace(new, self._file)
 
     def wait_until(self, moment: datetime) -> None:
-        """Wait until the collector believes that it is past this moment."""
+        """Wait until the collector's time has passed this moment."""
         time.sleep(max(0.0, (moment - self.now) / timedelta(seconds=1)))

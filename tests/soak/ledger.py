@@ -1,4 +1,4 @@
-"""What clients know of their reports: sent, acknowledged, in flight, or never to be counted."""
+"""The clients' record of their reports: sent, acknowledged, in flight, or to be refused."""
 
 import base64
 import hashlib
@@ -15,18 +15,18 @@ from halftruth_shared import Survey
 from halftruth_shared.protocol.sealing import SealingKeys, seal
 from urllib3.exceptions import MaxRetryError, NewConnectionError
 
-#: Seconds that a client waits for an answer: longer than any fault lasts.
+#: Timeout of a client in seconds, longer than any fault.
 TIMEOUT = 60.0
 
-#: The key that every collector of this suite opens sealed reports with.
+#: The key with which all collectors of this suite open sealed reports.
 KEYS = SealingKeys.create()
 
-#: Bytes of an invitation, which ends what is sealed.
+#: Bytes of an invitation, the last part of a sealed plaintext.
 _INVITATION = 16
 
 
 class Entry(NamedTuple):
-    """One report, as its client knows it: its survey, its id, and its packed values."""
+    """One report from its client's view: survey, id and packed values."""
 
     survey: str
     id: bytes
@@ -34,39 +34,39 @@ class Entry(NamedTuple):
 
     @property
     def key(self) -> tuple[str, bytes]:
-        """What the database knows it by."""
+        """The report's key in the database."""
         return self.survey, self.id
 
 
 class Ledger:
-    """Every report of every client, with what it has been told; for all threads.
+    """Thread-safe record of the reports of all clients and their responses.
 
     Attributes
     ----------
     certificate : Path or None
-        What clients trust, if they send by TLS.
+        Trusted certificate of clients that use TLS.
     sent : set of Entry
-        Reports that a client tried to send at least once and that should be counted.
+        Reports that were sent at least once and should be counted.
     acknowledged : set of Entry
-        Those of a request that was answered with 202.
+        Reports of requests answered with 202.
     in_flight : set of Entry
-        Those of a request whose answer was lost or 503: whether it was counted is unknown.
+        Reports of requests with a lost answer or 503, which may or may not be counted.
     forged : set of Entry
-        Reports of requests that should be refused, whatever else is in them.
+        Reports of requests that should be refused as a whole.
     issued : set of bytes
-        Hashes of all invitations that there ever were.
+        Hashes of all issued invitations.
     invitations : dict of Entry to str
         The invitation of each report that needs one.
     at_first : int
-        Reports acknowledged at their first attempt.
+        Reports acknowledged at the first attempt.
     accepted : int
-        By all receipts together.
+        Sum of all receipts.
     unavailable : int
         Requests answered with 503.
     unanswered : int
-        Reports of all requests whose answer was lost or 503, each time they were sent.
+        Reports of all requests with a lost answer or 503, counted at each attempt.
     complaints : list of str
-        Answers that no client should get.
+        Invalid responses.
     """
 
     def __init__(self, certificate: Path | None = None) -> None:
@@ -83,12 +83,12 @@ class Ledger:
 
     @property
     def outstanding(self) -> set[Entry]:
-        """What was sent and not acknowledged."""
+        """Reports that were sent and not acknowledged."""
         with self._lock:
             return self.sent - self.acknowledged
 
     def acknowledged_now(self) -> set[Entry]:
-        """A copy of what has been acknowledged so far."""
+        """Return a copy of the acknowledged reports."""
         with self._lock:
             return set(self.acknowledged)
 
@@ -98,7 +98,7 @@ class Ledger:
             self.forged.update(entries)
 
     def attempt(self, entries: Collection[Entry]) -> int:
-        """A request with these reports goes out; how many of them go for the first time."""
+        """Record a request with these reports; return how many are sent for the first time."""
         with self._lock:
             if self._is_forged(entries):
                 return 0
@@ -107,12 +107,12 @@ class Ledger:
             return len(self.sent) - before
 
     def lost(self, entries: Collection[Entry]) -> None:
-        """The connection was lost after the request had gone out."""
+        """Record that the connection was lost after the request was sent."""
         with self._lock:
             self._lost(entries)
 
     def answered(self, entries: Collection[Entry], first: int, status: int, body: bytes) -> None:
-        """The collector answered a request, `first` of whose reports went for the first time."""
+        """Record a response to a request that sent `first` of its reports for the first time."""
         with self._lock:
             if status == 503:
                 self.unavailable += 1
@@ -140,9 +140,9 @@ class Ledger:
 
 
 class Courier(requests.Session):
-    """A session that writes down in a ledger what became of the reports it sent.
+    """A session that records the outcome of all reports in a ledger.
 
-    It sends each request once: whoever uses it decides about retries.
+    It sends each request once; its user decides about retries.
     """
 
     def __init__(self, ledger: Ledger, surveys: Collection[Survey]) -> None:
@@ -159,7 +159,7 @@ class Courier(requests.Session):
         first = self._ledger.attempt(entries)
         try:
             response = super().request(method, url, *args, **kwargs)
-            # Read here, since the body of a streamed answer can be lost after its status.
+            # Read here, because the body of a streamed response can be lost after its status.
             body = response.content
         except requests.RequestException as error:
             if not _never_connected(error):
@@ -169,9 +169,9 @@ class Courier(requests.Session):
         return response
 
     def _entries(self, url: str, body: bytes) -> list[Entry]:
-        """The reports of a request, as the collector is to store them.
+        """Return the reports of a request as the collector should store them.
 
-        A sealed one that does not open stands for nothing: those beside it tell whether the request
+        Sealed reports that cannot be opened are skipped; the other reports tell whether the request
         should be refused.
         """
         survey = self._surveys[urlsplit(url).path.split("/")[3]]
@@ -182,7 +182,7 @@ class Courier(requests.Session):
         id_ = UUID(report["id"])
         if "values" in report:
             return Entry(survey.id, id_.bytes, pack(report["values"], cell_width(survey)))
-        # What it is bound to is written here once more, from the protocol and not by the program.
+        # The binding is implemented here from the protocol, independently of the program.
         info = b"halftruth sealed report 1\n" + bytes.fromhex(survey.digest) + id_.bytes
         opened = KEYS.decrypt(base64.b64decode(report["sealed"]), info)
         if opened is None:
@@ -193,32 +193,32 @@ class Courier(requests.Session):
 
 
 def seal_report(digest: str, id_: UUID, cell: bytes, invitation: str | None) -> str:
-    """A packed report with its invitation, as it is sent."""
+    """Return a packed report with its invitation, sealed and encoded for sending."""
     return base64.b64encode(seal(KEYS.public[0], digest, id_, cell, invitation)).decode()
 
 
 def hash_invitation(invitation: str) -> bytes:
-    """What a collector keeps of an invitation until a report has spent it."""
+    """Return the hash that a collector stores of an unused invitation."""
     return hashlib.sha256(bytes.fromhex(invitation)).digest()
 
 
 def cell_width(survey: Survey) -> int:
-    """Bytes of one value of a packed report."""
+    """Return the bytes per value of a packed report."""
     largest = max(survey.schema.shape)
     return 1 if largest <= 2**8 else 2 if largest <= 2**16 else 4
 
 
 def pack(values: Collection[int], width: int) -> bytes:
-    """Values one after the other, the most significant byte of each first."""
+    """Concatenate values in big-endian order."""
     return b"".join(value.to_bytes(width, "big") for value in values)
 
 
 def unpack(cell: bytes, width: int) -> list[int]:
-    """The values again."""
+    """Return the values of a packed report."""
     return [int.from_bytes(cell[i : i + width], "big") for i in range(0, len(cell), width)]
 
 
 def _never_connected(error: requests.RequestException) -> bool:
-    """Whether there was no connection that the request could have gone out on."""
+    """Whether no connection was established, so that the request was not sent."""
     reason = error.args[0] if error.args else None
     return isinstance(reason, MaxRetryError) and isinstance(reason.reason, NewConnectionError)

@@ -1,4 +1,4 @@
-"""Clients that send reports at once and keep on through every fault."""
+"""Concurrent clients that keep sending reports through all faults."""
 
 import json
 import math
@@ -29,8 +29,8 @@ from ledger import (
 )
 from promise import Broken
 
-#: Surveys whose requests share transactions: few popular cells, values of two bytes, and one that
-#: asks the questions of the first and takes sealed reports with invitations only.
+#: Surveys whose requests share transactions: one with few popular cells, one with two-byte values,
+#: and one with the questions of the first that accepts only sealed reports with invitations.
 NARROW = Survey(
     "narrow",
     "Six cells",
@@ -46,22 +46,22 @@ WIDE = Survey(
 INVITED = Survey("invited", "Six cells by invitation", NARROW.schema, NARROW.mechanism)
 SURVEYS = (NARROW, WIDE, INVITED)
 
-#: What clients answer that send requests of their own making, many of them under the same ids.
+#: Surveys of the plain clients, which send many of their reports under the same ids.
 _PAIRS = ((NARROW, WIDE), (NARROW, INVITED))
 
-#: So many of these clients answer each pair, and so many real ones with an outbox all surveys.
+#: Number of plain clients for each pair, and of real clients with an outbox for all surveys.
 _OWN, _REAL = 4, 1
 
-#: Invitations that a client has at the start of a round; it hardly ever runs out of them in one.
+#: Invitations of a client at the start of a round, rarely used up in one.
 _PURSE = 1_000
 
-#: Seconds, at most, before a client whose report was not acknowledged goes on.
+#: Maximum pause in seconds of a client whose report was not acknowledged.
 _PAUSE = 0.3
 
-#: Where a load has an end, seconds, at most, between requests of a client once it is reached.
+#: Maximum pause in seconds between requests of a client that has reached its goal.
 _REST = 1.0
 
-#: How often it then leaves the report for later, instead of sending it again at once.
+#: Probability that a failed report is postponed instead of being retried at once.
 _LATER = 0.1
 
 _SIZES = (1, 1, 1, 1, 5, 20, 100)
@@ -69,20 +69,20 @@ _SIZES = (1, 1, 1, 1, 5, 20, 100)
 #: Shares of requests that should be refused, and of those sent to all collectors at once.
 _FORGED, _EVERYWHERE = 0.05, 0.5
 
-#: Reports in a request that should be refused, what is wrong with its last one, and what else may
-#: be wrong with one that is sealed.
+#: Reports in a request that should be refused, defects of its last one, and further defects of a
+#: sealed one.
 _FORGED_SIZE = 4
 _WRONG = ("digest", "range")
 _WRONG_SEALED = ("spent", "unknown", "elsewhere", "exchanged")
 
-#: Reports in one request of the final retries, and attempts to have it acknowledged.
+#: Reports per request of the final retries, and maximum number of attempts.
 _CHUNK, _ATTEMPTS = 500, 100
 
 
 class Report(NamedTuple):
     """A report to be sent.
 
-    `sealed_for` is the digest and id of another report, where it should not open as this one.
+    `sealed_for` is the digest and id of another report, if it should not open as this one.
     """
 
     id: UUID
@@ -101,7 +101,7 @@ class Batch:
 
     @property
     def entries(self) -> list[Entry]:
-        """The reports as the collector is to store them."""
+        """The reports as the collector should store them."""
         width = cell_width(self.survey)
         return [Entry(self.survey.id, r.id.bytes, pack(r.values, width)) for r in self.reports]
 
@@ -120,15 +120,15 @@ class Batch:
 
 
 class PlainClient:
-    """Sends batches of random reports, retries some of those that were not acknowledged, and now
-    and then sends one that should be refused.
+    """Sends batches of random reports, retries some of the unacknowledged ones, and sometimes
+    sends a batch that should be refused.
 
     Attributes
     ----------
     purse : list of str
-        Invitations that it may spend.
+        Unused invitations.
     goal : float
-        Reports in all that are to be acknowledged before it takes its time.
+        Number of acknowledged reports after which it sends less often.
     """
 
     def __init__(
@@ -149,10 +149,10 @@ class PlainClient:
         self._sizes = sizes
         self._forged = forged
         self.purse: list[str] = []
-        # One session for each collector, since several send at once.
+        # One session per collector, since several send concurrently.
         self._couriers = {url: Courier(ledger, SURVEYS) for url in urls}
         self._last: Batch | None = None
-        # A batch whose ids no report of the other survey has.
+        # A batch whose ids are not yet used for the other survey.
         self._unpaired: Batch | None = None
 
     def run(self, stop: threading.Event) -> None:
@@ -165,7 +165,7 @@ class PlainClient:
                 self._deliver(self.batch(), stop)
 
     def batch(self) -> Batch:
-        """New reports; half of the time under the ids of the batch before, for the other survey."""
+        """Return new reports, half of the time with the previous ids for the other survey."""
         rng, before = self._rng, self._unpaired
         surveys = _open_to(self.purse, self._surveys)
         others = [survey for survey in surveys if before and survey is not before.survey]
@@ -182,7 +182,7 @@ class PlainClient:
         return made
 
     def send(self, batch: Batch) -> bool:
-        """Send a batch to some collector, or to all at once; whether one of them acknowledged."""
+        """Send a batch to one or all collectors; return whether one acknowledged it."""
         if len(self._urls) > 1 and self._rng.random() < _EVERYWHERE:
             with ThreadPoolExecutor(len(self._urls)) as pool:
                 return any(list(pool.map(lambda url: self._post(url, batch), self._urls)))
@@ -207,7 +207,7 @@ class PlainClient:
         return response.status_code == 202
 
     def forge(self, counted: Batch, kind: str) -> None:
-        """Send a batch that should be refused as a whole: good reports, and something wrong."""
+        """Send a batch of valid reports and one defect, which should be refused as a whole."""
         forgery = self._forgery(counted, kind)
         self._ledger.forge(forgery.entries)
         self.send(forgery)
@@ -215,7 +215,7 @@ class PlainClient:
     def _forgery(self, counted: Batch, kind: str) -> Batch:
         survey, rng = counted.survey, self._rng
         ids = [self._id() for _ in range(_FORGED_SIZE)]
-        # These stay in the purse: what is refused spends none, so they are to let others in.
+        # Keep these in the purse: a refused request must not use them up.
         shown = self.purse[:_FORGED_SIZE] if survey is INVITED else [None] * _FORGED_SIZE
         *good, bad = self._reports(survey, ids, shown)
         digest, known = survey.digest, rng.choice(counted.reports)
@@ -245,7 +245,7 @@ class PlainClient:
         return UUID(int=self._rng.getrandbits(128), version=4)
 
     def _values(self, survey: Survey) -> tuple[int, ...]:
-        """Half of the time the values that everybody reports, so that writers meet."""
+        """Return random values, half of the time the same ones, so that writers conflict."""
         if self._rng.random() < 0.5:
             return (0,) * len(survey.schema.shape)
         return tuple(self._rng.randrange(size) for size in survey.schema.shape)
@@ -256,7 +256,7 @@ def _wrong(survey: Survey) -> tuple[str, ...]:
 
 
 def _open_to(purse: Sequence[str], surveys: Sequence[Survey]) -> list[Survey]:
-    """The surveys that whoever has these invitations can send any batch to, and a forged one."""
+    """Return the surveys for which these invitations suffice for any batch and a forged one."""
     enough = len(purse) >= max(_SIZES) + _FORGED_SIZE
     return [survey for survey in surveys if enough or survey is not INVITED]
 
@@ -268,12 +268,12 @@ def _take(purse: list[str], count: int) -> list[str]:
 
 
 class RealClient:
-    """The package's own client with its outbox, for people with and without a key.
+    """The package's client with its outbox, for respondents with and without a key.
 
     Attributes
     ----------
     purse : list of str
-        Invitations that it may spend.
+        Unused invitations.
     """
 
     def __init__(self, url: str, ledger: Ledger, seed: int, folder: Path) -> None:
@@ -310,7 +310,7 @@ class RealClient:
                 stop.wait(self._rng.uniform(0, _PAUSE))
 
     def flush(self) -> None:
-        """Send what waits in the outbox."""
+        """Send the waiting reports of the outbox."""
         for unsent in self._client.flush().unsent:
             raise Broken(f"{unsent.reports} reports were not sent: {unsent.reason}")
 
@@ -338,7 +338,7 @@ class Load:
         self._invited: list[PlainClient | RealClient] = [*self._plain[_OWN:], *self._real]
 
     def invite(self, issue: Callable[[int], list[str]]) -> None:
-        """Give every client that spends invitations as many as it had at first."""
+        """Refill the invitations of all clients that use them."""
         for client in self._invited:
             missing = _PURSE - len(client.purse)
             if missing:
@@ -348,9 +348,9 @@ class Load:
 
     @contextmanager
     def running(self, enough: float) -> Iterator[None]:
-        """Every client sends until the block is left, and then finishes its request.
+        """Run all clients until the block is left, and let them finish their requests.
 
-        Once so many reports have been acknowledged, most of them take their time.
+        After `enough` further acknowledged reports, most of them send less often.
         """
         for client in self._plain:
             client.goal = len(self._ledger.acknowledged) + enough
@@ -358,7 +358,7 @@ class Load:
             yield
 
     def retry(self, entries: Collection[Entry]) -> None:
-        """Send these reports, and what waits in outboxes, until all is acknowledged."""
+        """Send these reports and those in outboxes until all are acknowledged."""
         for client in self._real:
             client.flush()
         sender = self._plain[0]
@@ -370,7 +370,7 @@ class Load:
                 raise Broken("a retry was not acknowledged")
 
     def forge(self, counted: Collection[Entry]) -> None:
-        """Send everything that should be refused, beside reports that are counted."""
+        """Send all kinds of requests that should be refused, next to counted reports."""
         forger = self._plain[-1]
         for batch in batches(counted, self._ledger.invitations):
             for kind in _wrong(batch.survey):
@@ -382,7 +382,7 @@ def sending(clients: Sequence[Any]) -> Iterator[None]:
     """Run clients in threads until the block is left."""
     stop = threading.Event()
     with ThreadPoolExecutor(len(clients)) as pool:
-        # Whoever is told to stop may be told so while the first of them run already.
+        # A stop signal may arrive while only the first of them run.
         try:
             running = [pool.submit(client.run, stop) for client in clients]
             yield
@@ -393,7 +393,7 @@ def sending(clients: Sequence[Any]) -> Iterator[None]:
 
 
 def batches(entries: Collection[Entry], invitations: Mapping[Entry, str]) -> Iterator[Batch]:
-    """Requests that bring these reports again, with the invitations that they had."""
+    """Yield requests that repeat these reports with their invitations."""
     for survey in SURVEYS:
         width = cell_width(survey)
         reports = sorted(entry for entry in entries if entry.survey == survey.id)

@@ -1,4 +1,4 @@
-"""Programs that can be halted, killed and started again at their addresses."""
+"""Servers that can be suspended, killed and restarted at the same address."""
 
 import os
 import pwd
@@ -25,10 +25,10 @@ from wire import free_port
 
 T = TypeVar("T")
 
-#: Seconds after which something that should have happened will not happen any more.
+#: Timeout in seconds of all waits.
 PATIENCE = 120.0
 
-#: The user who runs PostgreSQL if root runs the suite: PostgreSQL refuses to be root.
+#: The user who runs PostgreSQL if the suite runs as root, which PostgreSQL refuses.
 _USER = "postgres"
 
 _SETTINGS = {
@@ -36,9 +36,9 @@ _SETTINGS = {
     "unix_socket_directories": "",
     "shared_buffers": "16MB",
     "max_connections": "60",
-    # Everything it leaves when it is killed is in its folder, and goes with it.
+    # Shared memory in files of its folder, which are removed with it.
     "dynamic_shared_memory_type": "mmap",
-    # The log grows as it is written, so that a full disk is noticed where it matters.
+    # Without recycled files the log grows, so that a full disk has an effect.
     "wal_recycle": "off",
     "max_wal_size": "8MB",
     "min_wal_size": "2MB",
@@ -46,11 +46,11 @@ _SETTINGS = {
 
 
 class NotRun(Exception):
-    """This machine lacks what a scenario needs."""
+    """A requirement of the scenario is missing on this machine."""
 
 
 def until(happened: Callable[[], bool], what: str) -> None:
-    """Wait for something; raise Broken, naming it, if it does not happen."""
+    """Wait for a condition; raise Broken with its name on a timeout."""
     end = time.monotonic() + PATIENCE
     while not happened():
         if time.monotonic() > end:
@@ -59,7 +59,7 @@ def until(happened: Callable[[], bool], what: str) -> None:
 
 
 def run(*command: str | Path, **options: Any) -> None:
-    """Run a command that this machine may lack."""
+    """Run a command; raise NotRun if it is not installed."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
     except FileNotFoundError as missing:
@@ -69,7 +69,7 @@ def run(*command: str | Path, **options: Any) -> None:
 
 
 class Program:
-    """A server with its children; as a context, it runs until the block is left."""
+    """A server with its children; as a context manager, it runs until the block is left."""
 
     def __init__(self, command: Sequence[str | Path], log: Path, **options: Any) -> None:
         self._command, self._log, self._options = command, log, options
@@ -88,20 +88,20 @@ class Program:
 
     @property
     def runs(self) -> bool:
-        """Whether it has not ended by itself."""
+        """Whether the process has not ended."""
         return self._process is not None and self._process.poll() is None
 
     @property
     def family(self) -> list[psutil.Process]:
-        """The process that was started first, and those that it started."""
+        """The first process and all its descendants."""
         return [self._process, *self._process.children(recursive=True)]
 
     def log(self) -> str:
-        """All that it said on standard error."""
+        """Return the standard error."""
         return self._log.read_text(errors="replace") if self._log.exists() else ""
 
     def start(self) -> None:
-        """Start it, and wait until it answers."""
+        """Start the server, and wait until it answers."""
         with self._log.open("ab") as log:
             self._process = psutil.Popen(
                 self._command, stdout=log, stderr=log, start_new_session=True, **self._options
@@ -118,16 +118,16 @@ class Program:
         return True
 
     def connect(self) -> None:
-        """Raise an error if it does not answer."""
+        """Raise an error if the server does not answer."""
         raise NotImplementedError
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> None:
-        """Tell it to finish what it has and to end."""
+        """Ask the server to finish its work and end."""
         self._process.send_signal(number)
         until(lambda: not self.runs, f"{self._command[0]} to stop")
 
     def halt(self) -> list[psutil.Process]:
-        """Let every process stand still: the first one first, so that it starts no other."""
+        """Suspend all processes, the first one first, so that it starts no other."""
         self._process.suspend()
         family = self.family
         for each in family:
@@ -137,7 +137,7 @@ class Program:
         return family
 
     def kill(self) -> None:
-        """End every process at once, without a chance to do anything more."""
+        """Kill all processes at once."""
         family = self.halt()
         self._clean_up_after(family)
         for each in family:
@@ -147,12 +147,12 @@ class Program:
         _wait_for(family)
 
     def restart(self) -> None:
-        """Kill it, and start it again."""
+        """Kill the server and start it again."""
         self.kill()
         self.start()
 
     def close(self) -> None:
-        """End it, with whatever is left of it."""
+        """End the server and all remaining processes."""
         if self.runs:
             self.kill()
         elif self._process is not None:
@@ -160,11 +160,11 @@ class Program:
                 os.killpg(self._process.pid, signal.SIGKILL)
 
     def _clean_up_after(self, family: list[psutil.Process]) -> None:
-        """Note what processes cannot remove once they are killed."""
+        """Record resources that killed processes cannot remove."""
 
 
 def _states(process: psutil.Process) -> Iterator[str]:
-    """States of the threads of a process."""
+    """Yield the states of the threads of a process."""
     for file in Path(f"/proc/{process.pid}/task").glob("*/stat"):
         with suppress(FileNotFoundError, ProcessLookupError):
             yield file.read_text().rpartition(")")[2].split()[0]
@@ -176,7 +176,7 @@ def _wait_for(processes: list[psutil.Process]) -> None:
 
 
 class Collector(Program):
-    """One collector on a database, or a relay."""
+    """A collector on a database, or a relay."""
 
     def __init__(
         self,
@@ -203,7 +203,7 @@ class Collector(Program):
         urllib.request.urlopen(f"{self.url}/healthz", timeout=5).close()
 
     def kill_first(self) -> None:
-        """End the process that started the workers, which then finish and go by themselves."""
+        """Kill the parent process of the workers, which then finish and end on their own."""
         first, *workers = self.family
         self._clean_up_after([first, *workers])
         first.kill()
@@ -211,7 +211,7 @@ class Collector(Program):
         _wait_for(workers)
 
     def kill_worker(self, rng: random.Random) -> None:
-        """End one process that answers requests, and wait until another one took its place."""
+        """Kill one worker, and wait until it is replaced."""
         before = self._process.children()
         killed = rng.choice(before)
         killed.kill()
@@ -226,7 +226,7 @@ class Collector(Program):
             shutil.rmtree(folder, ignore_errors=True)
 
     def _clean_up_after(self, family: list[psutil.Process]) -> None:
-        """Note the folders of metrics in memory."""
+        """Record the folders of metrics in memory."""
         for each in family:
             with suppress(psutil.NoSuchProcess):
                 folders = {Path(file.path).parent for file in each.open_files()}
@@ -234,24 +234,24 @@ class Collector(Program):
 
 
 class Sqlite:
-    """A database in one file, which need not exist yet."""
+    """A database file, which need not exist yet."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self.url = f"sqlite:///{path}"
 
     def read(self, of: Callable[[Query], T] = read) -> T:
-        """What it holds: of a collector, unless something else is asked for."""
+        """Read the contents, by default those of a collector."""
         with closing(sqlite3.connect(self._path, isolation_level=None)) as connection:
             connection.execute("BEGIN")
             return of(connection.execute)
 
     def settle(self) -> None:
-        """Wait until nothing is being committed: whoever was, ended with its process."""
+        """Wait until no transaction is being committed; here commits end with their process."""
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Be another program that writes until the block is left."""
+        """Hold the write lock, as another program would, until the block is left."""
         with closing(sqlite3.connect(self._path, isolation_level=None, timeout=60)) as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -261,7 +261,7 @@ class Sqlite:
 
 
 class Postgres(Program):
-    """A PostgreSQL server with one empty database; without `synced`, commits wait for no disk."""
+    """A PostgreSQL server with one empty database; without `synced`, commits do not sync."""
 
     def __init__(self, folder: Path, log: Path, *, synced: bool = True) -> None:
         self._data, port, who = folder / "data", free_port(), {}
@@ -291,7 +291,7 @@ class Postgres(Program):
         psycopg.connect(self.url, connect_timeout=5).close()
 
     def recover(self) -> None:
-        """Wait until it takes connections again; start it if it ended by itself."""
+        """Wait until it accepts connections again; restart it if it has ended."""
 
         def recovered() -> bool:
             if not self.runs:
@@ -301,7 +301,7 @@ class Postgres(Program):
         until(recovered, "PostgreSQL to recover")
 
     def pause(self, seconds: float) -> None:
-        """Let every process stand still for so long."""
+        """Suspend all processes for some time."""
         family = self.halt()
         try:
             time.sleep(seconds)
@@ -311,13 +311,13 @@ class Postgres(Program):
                     each.resume()
 
     def read(self, of: Callable[[Query], T] = read) -> T:
-        """What the database holds: of a collector, unless something else is asked for."""
+        """Read the contents of the database, by default those of a collector."""
         with psycopg.connect(self.url) as connection:
             connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
             return of(lambda statement: connection.execute(statement.encode()))
 
     def settle(self) -> None:
-        """Wait until nothing is being committed any more, for clients that are gone either."""
+        """Wait until no transaction is being committed, including those of disconnected clients."""
         busy = (
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
             " AND pid <> pg_backend_pid() AND state <> 'idle'"
@@ -326,7 +326,7 @@ class Postgres(Program):
             until(lambda: connection.execute(busy).fetchone() == (0,), "PostgreSQL to have settled")
 
     def close(self) -> None:
-        """End it, and remove the shared memory that its lock file names."""
+        """End the server, and remove the shared memory named by its lock file."""
         super().close()
         file = self._data / "postmaster.pid"
         if file.exists():
@@ -337,7 +337,7 @@ class Postgres(Program):
 
 
 def _find_postgres() -> Path:
-    """The folder of the newest PostgreSQL here."""
+    """Return the folder of the newest installed PostgreSQL."""
     installed = sorted(
         Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3])
     )
@@ -348,7 +348,7 @@ def _find_postgres() -> Path:
 
 
 class Nginx(Program):
-    """The nginx.conf of docker/ in front of some collectors."""
+    """The nginx.conf of docker/ in front of several collectors."""
 
     def __init__(self, folder: Path, urls: list[str]) -> None:
         program = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
@@ -356,7 +356,7 @@ class Nginx(Program):
             raise NotRun("nginx is missing (Debian package nginx-light)")
         self._port, self._folder = free_port(), folder
         self.url = f"https://127.0.0.1:{self._port}"
-        #: What its clients trust.
+        #: The certificate that clients trust.
         self.certificate = folder / "tls.crt"
         servers = " max_fails=0; server ".join(url.removeprefix("http://") for url in urls)
         root = Path(__file__).parents[2]
@@ -367,9 +367,9 @@ class Nginx(Program):
         ssl.get_server_certificate(("127.0.0.1", self._port), ca_certs=str(self.certificate))
 
     def passed_on(self) -> int:
-        """Requests that one collector did not take, so that another one was asked."""
+        """Return the number of requests retried at another collector."""
         return len(re.findall(r"\d{3}, \d{3}$", (self._folder / "log").read_text(), re.M))
 
     def failed(self) -> list[str]:
-        """Lines of its log about requests that no collector answered."""
+        """Return the log lines of requests that no collector answered."""
         return re.findall(r"^.* 50\d \S+s .*$", (self._folder / "log").read_text(), re.M)

@@ -1,6 +1,6 @@
-"""The promise: every acknowledged report is counted exactly once, nothing refused is counted.
+"""The invariant: each acknowledged report is counted exactly once, and no refused one is counted.
 
-Databases are read by plain SQL and not by the program under test.
+Databases are read by plain SQL, independently of the program under test.
 """
 
 from collections import Counter
@@ -26,28 +26,28 @@ WHERE daily_outcomes.outcome = 'counted'
 """
 _INVITATIONS = "SELECT hash FROM invitations"
 
-#: Answers one statement with its rows; all statements see the same moment.
+#: Runs a statement and returns its rows; all statements read the same snapshot.
 Query = Callable[[str], Iterable[Sequence[Any]]]
 
 
 class Broken(Exception):
-    """The promise, or something that the suite needs, does not hold."""
+    """The invariant, or a precondition of the suite, is violated."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A database at one moment.
+    """A snapshot of a database.
 
     Attributes
     ----------
     ids : list of tuple
         Survey and id of each report.
     counts : Counter
-        By survey and cell.
+        Counts by survey and cell.
     days : Counter
-        Reports counted, by survey and day.
+        Counted reports by survey and day.
     invitations : set of bytes
-        Hashes of those that are left.
+        Hashes of the unused invitations.
     """
 
     ids: list[tuple[str, bytes]]
@@ -56,14 +56,14 @@ class Reading:
     invitations: set[bytes]
 
     def counted(self, entries: Collection[Entry]) -> set[Entry]:
-        """Those of some reports whose ids are stored."""
+        """Return those of the reports whose ids are stored."""
         ids = set(self.ids)
-        # A copy: clients go on while this looks.
+        # A copy, since clients continue meanwhile.
         return {entry for entry in list(entries) if entry.key in ids}
 
 
 def read(query: Query) -> Reading:
-    """Read everything that reports leave behind."""
+    """Read all data that reports leave."""
     counts: Counter[tuple[str, bytes]] = Counter()
     for survey, cell, count in query(_COUNTS):
         counts[survey, bytes(cell)] += count
@@ -76,7 +76,7 @@ def read(query: Query) -> Reading:
 
 
 def check_agreement(reading: Reading) -> None:
-    """Compare counts, ids and days of one moment."""
+    """Check that counts, ids and days of a snapshot agree."""
     expect(len(set(reading.ids)) == len(reading.ids), "an id is stored more than once")
     ids = Counter(survey for survey, _ in reading.ids)
     for what, counts in (("cells", reading.counts), ("days", reading.days)):
@@ -93,7 +93,7 @@ def check_acknowledged(reading: Reading, acknowledged: Collection[Entry]) -> Non
 
 
 def check_invitations(reading: Reading, ledger: Ledger) -> None:
-    """Check that every report counted spent its own invitation, and nothing else spent any."""
+    """Check that each counted report used its own invitation, and nothing else used any."""
     invited = reading.counted(ledger.invitations)
     spent = {hash_invitation(ledger.invitations[entry]) for entry in invited}
     kept = len(spent & reading.invitations)
@@ -108,7 +108,7 @@ def check_invitations(reading: Reading, ledger: Ledger) -> None:
 
 
 def check_after_fault(reading: Reading, ledger: Ledger) -> None:
-    """What is counted was acknowledged or in flight, and all that was acknowledged is counted."""
+    """Check that all acknowledged reports, and only those or reports in flight, are counted."""
     check_agreement(reading)
     check_acknowledged(reading, ledger.acknowledged)
     forged = reading.counted(ledger.forged)
@@ -120,7 +120,7 @@ def check_after_fault(reading: Reading, ledger: Ledger) -> None:
 
 
 def check_after_retries(reading: Reading, ledger: Ledger) -> None:
-    """Exactly what was sent is counted."""
+    """Check that exactly the sent reports are counted."""
     check_agreement(reading)
     counted = reading.counted(ledger.sent)
     missing, strange = len(ledger.sent) - len(counted), len(reading.ids) - len(counted)
@@ -133,12 +133,12 @@ def check_after_retries(reading: Reading, ledger: Ledger) -> None:
 
 
 def check_answers(ledger: Ledger) -> None:
-    """Check that no client got an answer that it should not get."""
+    """Check that no client received an invalid response."""
     expect(not ledger.complaints, "; ".join(sorted(set(ledger.complaints))))
 
 
 def _check_counts(reading: Reading, counted: Collection[Entry], ledger: Ledger) -> None:
-    """The counts are those of exactly these reports, and receipts accept every one of them once."""
+    """Check that the counts and receipts are those of exactly these reports."""
     cells = Counter((entry.survey, entry.cell) for entry in counted)
     differing = len((+reading.counts - cells) + (cells - reading.counts))
     expect(not differing, f"the counts of {differing} cells are not those of the reports")
@@ -154,6 +154,6 @@ def _check_counts(reading: Reading, counted: Collection[Entry], ledger: Ledger) 
 
 
 def expect(holds: bool, otherwise: str) -> None:
-    """Raise Broken if something does not hold."""
+    """Raise Broken if a condition does not hold."""
     if not holds:
         raise Broken(otherwise)

@@ -27,13 +27,13 @@ HEADER = [
     *["in flight at faults", "duplicates at retry", "counted", "by invitation", "verdict"],
 ]
 
-#: Exit statuses: the promise is broken; something could not be run on this machine.
+#: Exit statuses: the invariant is violated; a requirement is missing on this machine.
 BROKEN, NOT_RUN = 1, 3
 
 
 @dataclass(frozen=True)
 class Result:
-    """One row of the table, and the lines below it."""
+    """One row of the table, and the notes below it."""
 
     row: list[str]
     notes: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ class Result:
 
 
 def main() -> int:
-    """Run the scenarios asked for, and print the table."""
+    """Run the selected scenarios, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     names = [scenario.name for scenario in SCENARIOS]
     parser.add_argument("--quick", action="store_true", help="few rounds of everything")
@@ -50,8 +50,8 @@ def main() -> int:
     parser.add_argument("--unsynced", action="store_true", help="a power cut has to be noticed")
     parser.add_argument("--seed", type=int, default=1, help="of all that is drawn at random")
     asked = parser.parse_args()
-    # Whoever is told to stop leaves every block, and with it every process and mount.
-    # A shell that starts it in the background has it ignore SIGINT.
+    # Signals raise SystemExit, so that all blocks are left and all processes and mounts cleaned up.
+    # Shells start background processes with SIGINT ignored.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda received, _: sys.exit(128 + received))
     logging.getLogger("halftruth_client").setLevel(logging.ERROR)
@@ -71,7 +71,7 @@ def main() -> int:
 
 
 def _run(scenario: Scenario, kind: Kind, asked: argparse.Namespace) -> Result:
-    """Run one scenario on one database, whatever becomes of it."""
+    """Run one scenario on one database, and convert all errors to a result."""
     rng = random.Random(f"{asked.seed} {scenario.name} {kind}")
     began = time.monotonic()
     print(f"{scenario.title}, {kind} …", end=" ", flush=True, file=sys.stderr)
@@ -104,7 +104,7 @@ def _row(scenario: Scenario, kind: Kind, verdict: str, *numbers: int) -> list[st
 
 @contextmanager
 def _folder() -> Iterator[Path]:
-    """A folder for one scenario, which others may pass through; PostgreSQL is one of them."""
+    """Create a folder for one scenario that other users, such as PostgreSQL's, may enter."""
     with tempfile.TemporaryDirectory(prefix="halftruth-soak-") as name:
         os.chmod(name, 0o755)
         yield Path(name)

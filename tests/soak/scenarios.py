@@ -1,4 +1,4 @@
-"""The faults, each on its databases."""
+"""The faults, and the databases that each applies to."""
 
 import os
 import random
@@ -31,35 +31,35 @@ _HERE = Path(__file__).parent
 #: Bytes of a small disk: enough for an empty database and some reports.
 _SMALL = {"SQLite": 12_000_000, "PostgreSQL": 96_000_000}
 
-#: Most space left on a disk when it is filled up; the load takes it.
+#: Maximum space left on a disk when it is filled; the load uses it up.
 _LEFT = 300_000
 
-#: What a collector imports that waits for no disk.
+#: Import paths that make a collector skip syncing.
 _UNSYNCED = (_HERE / "unsynced", _HERE.parent / "support")
 
-#: Requests answered with 503 that make a fault one that was noticed.
+#: Requests answered with 503 that show that a fault took effect.
 _NOTICED = 10
 
-#: Reports acknowledged after each restart, before the next one.
+#: Reports acknowledged between two restarts.
 _BETWEEN = 300
 
-#: By how much memory may grow while the second half of the reports arrives: either is enough.
+#: Allowed growth of memory during the second half of the reports; meeting either limit is enough.
 _GROWTH, _GROWN_BYTES = 0.10, 10_000_000
 
-#: Reports in files, seconds between two kills of workers that count them, most of these, and
-#: seconds after which a scheduler has work and has not done it.
+#: Reports in files, range of seconds between two kills of counting workers, maximum number of
+#: these, and range of seconds after which a scheduler is busy.
 _IN_FILES, _PAUSES, _KILLS, _AT_WORK = 3_000_000, (0.3, 2.0), 3, (0.9, 1.3)
 
 
 class Stage:
-    """What one run of a scenario gets.
+    """The environment of one run of a scenario.
 
-    `quick` asks for few rounds; `folder` is empty and its own. Databases that are not `synced`
-    acknowledge a commit before it is on the disk, so that a power cut has to break the promise.
+    `quick` requests few rounds; `folder` is empty and exclusive. Databases that are not `synced`
+    acknowledge commits before they are on the disk, so a power cut must violate the invariant.
     """
 
     trial: CollectorTrial | RelayTrial
-    #: Lines to print below the table.
+    #: Notes printed below the table.
     notes: tuple[str, ...] = ()
 
     def __init__(
@@ -69,20 +69,20 @@ class Stage:
         self.quick, self.synced = quick, synced
 
     def bare(self, folder: Path) -> AbstractContextManager[Database]:
-        """A database without anything in it."""
+        """Return an empty database."""
         if self.kind == "SQLite":
             return nullcontext(Sqlite(folder / "soak.db"))
         return Postgres(folder, self.folder / f"{folder.name}-postgres.log", synced=self.synced)
 
     @contextmanager
     def database(self, folder: Path | None = None) -> Iterator[Database]:
-        """A database with the surveys published, in a folder of its own unless one is named."""
+        """Create a database with the surveys published, by default in a separate folder."""
         with self.bare(folder or self.subfolder("database")) as made:
             publish(made)
             yield made
 
     def collector(self, database: Database, clock: Clock | None = None) -> Collector:
-        """A collector on a database, not started yet."""
+        """Return a collector on a database, not yet started."""
         keys = self.folder / "sealing.keys"
         if not keys.exists():
             create_key_file(keys, KEYS.to_pem())
@@ -95,7 +95,7 @@ class Stage:
     def collected(
         self, folder: Path | None = None, *, clock: Clock | None = None, collectors: int = 1
     ) -> Iterator[tuple[Database, list[Collector]]]:
-        """A database with collectors, to which clients of a new trial send."""
+        """Run collectors on a new database, and direct the clients of a new trial to them."""
         with ExitStack() as stack:
             database = stack.enter_context(self.database(folder))
             made = [stack.enter_context(self.collector(database, clock)) for _ in range(collectors)]
@@ -103,13 +103,13 @@ class Stage:
             yield database, made
 
     def begin(self, database: Database, urls: Sequence[str], certificate: Path | None = None):
-        """Clients send to these addresses from the next round on."""
+        """Start a trial whose clients send to these addresses."""
         self.trial = CollectorTrial(
             database, urls, self.rng, self.folder, quick=self.quick, certificate=certificate
         )
 
     def subfolder(self, name: str) -> Path:
-        """A folder that others than its owner may pass through."""
+        """Create a folder that other users may enter."""
         made = self.folder / name
         made.mkdir(mode=0o755)
         return made
@@ -117,7 +117,7 @@ class Stage:
 
 @contextmanager
 def kill_collector(stage: Stage) -> Iterator[list[Fault]]:
-    """Kill all of the collector, one of its workers, or the process that started them."""
+    """Kill the whole collector, one of its workers, or their parent process."""
     with stage.collected() as (_, [collector]):
 
         def kill_first() -> None:
@@ -129,29 +129,29 @@ def kill_collector(stage: Stage) -> Iterator[list[Fault]]:
 
 @contextmanager
 def kill_postgres(stage: Stage) -> Iterator[list[Fault]]:
-    """Kill every process of PostgreSQL; the collector keeps running."""
+    """Kill all processes of PostgreSQL; the collector keeps running."""
     with stage.collected() as (database, _):
         yield [database.restart]
 
 
 @contextmanager
 def kill_one_of_two(stage: Stage) -> Iterator[list[Fault]]:
-    """Kill either of two collectors on one database while clients send to both at once."""
+    """Kill one of two collectors on one database while clients send to both."""
     with stage.collected(collectors=2) as (_, collectors):
         yield [lambda: stage.rng.choice(collectors).restart()]
 
 
 @contextmanager
 def cut_power(stage: Stage) -> Iterator[list[Fault]]:
-    """Cut the power: all processes end, and with them what the disk was not asked to sync."""
+    """Cut the power: all processes end, and unsynced data are lost."""
     disk = CuttableDisk(stage.folder / "disk.img", stage.subfolder("disk"))
     with disk, stage.collected(disk.folder) as (database, [collector]):
-        # What was set up for the trial is not in question.
+        # The initial data must survive.
         disk.sync()
         programs = [collector, *([database] if isinstance(database, Postgres) else [])]
 
         def cut() -> None:
-            # A sync that ext4's end overtakes may say that all is written: nobody is to be told.
+            # A sync during the shutdown of ext4 may falsely succeed: no client must hear of it.
             for program in programs:
                 program.halt()
             disk.cut(stage.rng)
@@ -168,11 +168,11 @@ def cut_power(stage: Stage) -> Iterator[list[Fault]]:
 
 
 def fill_until(stage: Stage, disk: SmallDisk, answers: int) -> None:
-    """Keep a disk full until so many requests were answered with 503."""
+    """Keep a disk full until this number of requests is answered with 503."""
     goal = stage.trial.ledger.unavailable + answers
 
     def noticed() -> bool:
-        # What the database gave up meanwhile is taken too.
+        # Also use up the space that the database has freed meanwhile.
         disk.fill()
         return stage.trial.ledger.unavailable >= goal
 
@@ -181,7 +181,7 @@ def fill_until(stage: Stage, disk: SmallDisk, answers: int) -> None:
 
 @contextmanager
 def fill_disk(stage: Stage) -> Iterator[list[Fault]]:
-    """Fill the disk of the database; in every other round kill the collector while it is full."""
+    """Fill the database's disk; in every other round kill the collector while it is full."""
     disk = SmallDisk(stage.subfolder("disk"), _SMALL[stage.kind])
     with disk, stage.collected(disk.folder) as (database, [collector]):
 
@@ -204,7 +204,7 @@ def fill_disk(stage: Stage) -> Iterator[list[Fault]]:
 
 @contextmanager
 def leave_and_return(stage: Stage) -> Iterator[list[Fault]]:
-    """Take the database away for some seconds, in each way it can go."""
+    """Make the database unavailable for some seconds, in each possible way."""
     with stage.collected() as (database, _):
         ledger = stage.trial.ledger
 
@@ -289,7 +289,7 @@ def restart_in_turn(stage: Stage) -> Iterator[list[Fault]]:
 
 @contextmanager
 def kill_relay(stage: Stage) -> Iterator[list[Fault]]:
-    """Kill a relay and its collector in turn, and fill the relay's disk if it is SQLite's."""
+    """Kill a relay and its collector in turn, and fill the relay's disk if it uses SQLite."""
     with ExitStack() as stack:
         disk = SmallDisk(stage.subfolder("relay"), _SMALL["SQLite"])
         if stage.kind == "SQLite":
@@ -321,7 +321,7 @@ def rounds_of(
     *,
     must_hit: bool = False,
 ) -> Callable[[Stage], Figures]:
-    """Take faults in turn for so many rounds; some must hit a report on its way."""
+    """Return a run that cycles through faults; with `must_hit` some must hit a report in flight."""
 
     def run(stage: Stage) -> Figures:
         with faults(stage) as listed:
@@ -336,7 +336,7 @@ def rounds_of(
 
 
 def grow(stage: Stage) -> Figures:
-    """Count many reports in batches of a thousand while watching the collector's memory."""
+    """Count many reports in batches of a thousand while monitoring the collector's memory."""
     total = 20_000 if stage.quick else 1_000_000
     ledger = Ledger()
     with stage.database() as database, stage.collector(database) as collector:
@@ -371,7 +371,7 @@ def grow(stage: Stage) -> Figures:
 def kill_workers(stage: Stage) -> Figures:
     """Kill workers that count files; in every tenth round kill their scheduler instead.
 
-    Then there is one line of error, and nothing is left.
+    Without a scheduler there is one line of error, and no files are left.
     """
     sys.path.insert(0, str(_HERE.parent / "bench"))
     from clusters import started
@@ -427,7 +427,7 @@ def kill_workers(stage: Stage) -> Figures:
 
 @dataclass(frozen=True)
 class Scenario:
-    """A fault with its name, what it is in words, and the databases that it can befall."""
+    """A fault with its name, its description, and the databases that it applies to."""
 
     name: str
     title: str

@@ -1,4 +1,4 @@
-"""Load through rounds of faults, held against the promise in each: a collector's, or a relay's."""
+"""Trials: load through rounds of faults, checked after each, for a collector or a relay."""
 
 import math
 import random
@@ -39,33 +39,32 @@ from relays import Device
 
 Database = Sqlite | Postgres
 
-#: Reports acknowledged between start of the load and fault, and after the fault is over.
+#: Reports acknowledged between the start of the load and the fault, and after the fault.
 _BEFORE, _AFTER = (20, 400), 30
 
-#: Reports acknowledged in one of few rounds after which clients take their time: as many as there
-#: may be before its fault, and some more.
+#: Reports of one of few rounds after which clients send less often: slightly more than the maximum
+#: before the fault.
 _ENOUGH = 600
 
-#: Acknowledged reports that are sent once more in each round.
+#: Acknowledged reports that are repeated in each round.
 _REPEATED = 300
 
-#: Reports of a relay's batch, and most in one request to it.
+#: Reports of a relay's batch, and maximum number in one request to it.
 _BATCH, _MOST = 20, 10
 
-#: Devices that send to a relay at once, and seconds between two requests of one of them.
+#: Concurrent senders to a relay, and seconds between two requests of one.
 _DEVICES, _REST = 4, 0.05
 
-#: Seconds after which a request to a relay that was not acknowledged is sent again.
+#: Seconds after which an unacknowledged request to a relay is retried.
 _PAUSE = 0.2
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What a scenario came to.
+    """The results of a scenario.
 
-    `duplicates` are reports that clients retried since nothing acknowledged them, but that were
-    stored. `invited` are those of the reports counted that came sealed with an invitation.
-    `notes` are lines to print below the table.
+    `duplicates` are unacknowledged reports that were retried but already stored. `invited` are the
+    counted reports that were sealed with an invitation. `notes` are printed below the table.
     """
 
     rounds: int
@@ -79,9 +78,9 @@ class Figures:
 
 
 class Trial(ABC):
-    """Clients, and what became of their reports."""
+    """Clients, and the outcome of their reports."""
 
-    #: Longest pause before a fault, so that it comes at any moment of a request.
+    #: Maximum pause before a fault, so that it comes at any moment of a request.
     jitter = 0.02
 
     def __init__(self, database: Database, rng: random.Random, ledger: Ledger) -> None:
@@ -90,7 +89,7 @@ class Trial(ABC):
         self._rounds = self._duplicates = 0
 
     def round(self, fault: Callable[[], None]) -> None:
-        """Load, a fault at a random moment, and retries."""
+        """Run the load, a fault at a random moment, and retries."""
         self._rounds += 1
         try:
             with self.running():
@@ -108,7 +107,7 @@ class Trial(ABC):
             raise Broken(f"round {self._rounds}: {error}") from error
 
     def wait_for(self, reports: int) -> None:
-        """Wait until so many more reports have been acknowledged."""
+        """Wait until this number of further reports is acknowledged."""
         goal = len(self.ledger.acknowledged) + reports
         until(
             lambda: len(self.ledger.acknowledged) >= goal or bool(self.ledger.complaints),
@@ -118,23 +117,23 @@ class Trial(ABC):
 
     @abstractmethod
     def running(self) -> AbstractContextManager[None]:
-        """Every client sends until the block is left, and then finishes its request."""
+        """Run all clients until the block is left, and let them finish their requests."""
 
     @abstractmethod
     def check_meanwhile(self) -> None:
-        """Check what is acknowledged while clients send."""
+        """Check acknowledged reports while clients send."""
 
     @abstractmethod
     def stored(self) -> set[Entry]:
-        """Reports that are stored, once clients are done."""
+        """Return the stored reports, once clients have finished."""
 
     @abstractmethod
     def retry(self, stored: set[Entry], outstanding: set[Entry], again: Sequence[Entry]) -> None:
-        """Send again what nothing acknowledged, and some of what was; check what is stored."""
+        """Resend unacknowledged and some acknowledged reports, and check what is stored."""
 
     @abstractmethod
     def finish(self) -> Figures:
-        """Return what all rounds came to."""
+        """Return the results of all rounds."""
 
     def figures(self, counted: int, invited: int = 0) -> Figures:
         return Figures(
@@ -166,7 +165,7 @@ class CollectorTrial(Trial):
         self._load = Load(urls, self.ledger, rng, folder)
 
     def running(self) -> AbstractContextManager[None]:
-        # Invitations for what clients spent of theirs, as an operator would issue them.
+        # Replace the invitations that clients have used, as an operator would.
         with Store(self._database.url) as store:
             self._load.invite(lambda count: operations.create_invitations(store, INVITED.id, count))
         return self._load.running(self._enough)
@@ -183,7 +182,7 @@ class CollectorTrial(Trial):
         return self._database.read()
 
     def stored(self) -> set[Entry]:
-        # First, since a wrong answer explains a report that is counted and was not in flight.
+        # First, since an invalid response explains a counted report that was not in flight.
         check_answers(self.ledger)
         reading = self._settled()
         check_after_fault(reading, self.ledger)
@@ -192,10 +191,10 @@ class CollectorTrial(Trial):
     def retry(self, stored: set[Entry], outstanding: set[Entry], again: Sequence[Entry]) -> None:
         accepted, unanswered = self.ledger.accepted, self.ledger.unanswered
         self._load.retry(outstanding.union(again))
-        # Some that wait in an outbox are sent for the first time now.
+        # Some reports that waited in an outbox are now sent for the first time.
         new = len(self.ledger.sent) - len(stored)
         receipts = self.ledger.accepted - accepted
-        # A receipt that was lost on the way may have accepted some of them.
+        # A lost receipt may have accepted some of them.
         expect(
             0 <= new - receipts <= self.ledger.unanswered - unanswered,
             f"{new} reports were not counted before, but receipts accept {receipts}",
@@ -213,12 +212,12 @@ class CollectorTrial(Trial):
 class RelayTrial(Trial):
     """Devices that send to a relay.
 
-    A report that the relay acknowledged is held by it, or counted by the collector, at any moment;
-    in the end every report that was sent is counted, once. As a context, relay and collector run
-    until the block is left.
+    A report that the relay acknowledged is at any moment held by it or counted by the collector; in
+    the end each sent report is counted once. As a context manager, relay and collector run until
+    the block is left.
     """
 
-    #: At any moment between two looks of the relay at what it holds.
+    #: At any moment between two polls of the relay.
     jitter = 1.0
 
     def __init__(
@@ -277,7 +276,7 @@ class RelayTrial(Trial):
         return sending([_Sender(self, self._rng.getrandbits(32)) for _ in range(_DEVICES)])
 
     def says_held(self) -> bool:
-        """Whether the last word of the relay on its collector is that it does not take reports."""
+        """Whether the relay's last log line on its collector says that reports are held."""
         about = [line for line in self.relay.log().splitlines() if "reports of relayed" in line]
         return bool(about) and "are held" in about[-1]
 
@@ -288,14 +287,14 @@ class RelayTrial(Trial):
         check_answers(self.ledger)
 
     def stored(self) -> set[Entry]:
-        # In this order: what is not held any more has been counted.
+        # In this order: reports that are no longer held have been counted.
         held = self._held.read(self._held_ids)
         reading = self._database.read()
         check_agreement(reading)
         counted = {id for _, id in reading.ids}
         return {
             Entry("relayed", id, bytes(device.values))
-            # A copy, since devices are added meanwhile; a list of items would take several steps.
+            # A copy, since devices are added meanwhile; a list of items is not atomic.
             for id, device in self._devices.copy().items()
             if id in held or device.report_id.bytes in counted
         }
@@ -308,8 +307,8 @@ class RelayTrial(Trial):
         self.check_meanwhile()
 
     def finish(self) -> Figures:
-        """Close the survey, wait until all is passed on, and return what all rounds came to."""
-        # A last batch, so that what is left is enough to be passed on.
+        """Close the survey, wait until all reports are forwarded, and return the results."""
+        # Send a last batch, so that enough reports are left to be forwarded.
         last = self.devices(self._rng, _BATCH)
         until(lambda: self.post(last), "the last batch to be acknowledged")
         with RelayStore(self._held.url) as relay:
@@ -329,13 +328,13 @@ class RelayTrial(Trial):
         return self.figures(len(counted))
 
     def devices(self, rng: random.Random, count: int) -> list[Device]:
-        """Devices of people who are new."""
+        """Create devices of new people."""
         made = [Device((rng.randrange(2), rng.randrange(3))) for _ in range(count)]
         self._devices |= {device.relay_id.bytes: device for device in made}
         return made
 
     def post(self, batch: Collection[Device]) -> bool:
-        """Send the reports of a batch to the relay, sealed anew; whether it acknowledged them."""
+        """Seal the reports of a batch again and send them to the relay; whether it acknowledged."""
         entries = [Entry("relayed", each.relay_id.bytes, bytes(each.values)) for each in batch]
         reports = [device.sealed(self._survey) for device in batch]
         first = self.ledger.attempt(entries)
@@ -352,15 +351,15 @@ class RelayTrial(Trial):
         return response.status_code == 202
 
     def _held_ids(self, query: Query) -> set[bytes]:
-        """Ids of the reports that the relay holds."""
+        """Return the ids of the reports that the relay holds."""
         if isinstance(self._held, Postgres):
-            # One that began to look before a compaction would be shown an empty table.
+            # A snapshot from before a compaction would show an empty table.
             query("LOCK TABLE relay_reports IN ACCESS SHARE MODE")
         return {bytes(id) for (id,) in query("SELECT report_id FROM relay_reports")}
 
 
 class _Sender:
-    """Several devices, one after the other, that send to a relay until they are acknowledged."""
+    """Sends the reports of several devices to a relay one after the other until acknowledged."""
 
     def __init__(self, trial: RelayTrial, seed: int) -> None:
         self._trial, self._rng = trial, random.Random(seed)

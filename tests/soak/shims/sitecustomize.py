@@ -1,7 +1,7 @@
-"""Lets Python sleep under libfaketime; imported by every Python that has this folder on its path.
+"""Makes `time.sleep` work under libfaketime; imported by Python if this folder is on its path.
 
-Where the monotonic clock is left alone, libfaketime 0.9 fails every sleep until a moment of that
-clock, and so does Python's. Waiting as long for no file at all is the same.
+With an unmodified monotonic clock, libfaketime 0.9 breaks sleeps until a moment of that clock,
+which Python's `sleep` uses. Waiting for no file with a timeout is equivalent.
 """
 
 import select

@@ -1,4 +1,4 @@
-"""Lets SQLite wait for no disk; imported by every Python that has this folder on its path."""
+"""Disables syncing of SQLite; imported by Python if this folder is on its path."""
 
 from disks import wait_for_no_disk
 
