@@ -6,6 +6,7 @@ the variable PROMETHEUS_MULTIPROC_DIR; so a server sets this variable before imp
 """
 
 import os
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -95,9 +96,15 @@ class Metrics:
         """Record a commit of some requests, each with its survey and receipt."""
         self._seconds.observe(seconds)
         self._group_sizes.observe(len(receipts))
+        # Add up first, since each counter is written into a file.
+        counted: dict[str, int] = defaultdict(int)
+        repeated: dict[str, int] = defaultdict(int)
         for survey, receipt in receipts:
-            self._reports.labels(survey, "counted").inc(receipt.accepted)
-            self._reports.labels(survey, "repeated").inc(receipt.duplicates)
+            counted[survey] += receipt.accepted
+            repeated[survey] += receipt.duplicates
+        for survey in counted:
+            self._reports.labels(survey, "counted").inc(counted[survey])
+            self._reports.labels(survey, "repeated").inc(repeated[survey])
 
     def backed_up(self, at: datetime | None) -> None:
         """Set the time of the last back-up, if any."""
