@@ -1,4 +1,4 @@
-"""The files of ``docker/``, read as the tools that use them would."""
+"""The files of ``docker/``, parsed as by the tools that use them."""
 
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ def read_compose(name: str) -> dict[str, Any]:
 
 
 def merged(first: Any, second: Any) -> Any:
-    """What Compose makes of the same place in two files."""
+    """Merge the same part of two files as Compose does."""
     if isinstance(first, dict) and isinstance(second, dict):
         both = {key: merged(first[key], second[key]) for key in first.keys() & second.keys()}
         return {**first, **second, **both}
@@ -40,7 +40,7 @@ def of_relay() -> dict[str, Any]:
 
 @pytest.fixture(params=["compose", "with_cluster", "of_relay"])
 def composed(request) -> dict[str, Any]:
-    """The services of a collector alone, of one with a cluster, and of a relay."""
+    """The services of a plain collector, of one with a cluster, and of a relay."""
     return request.getfixturevalue(request.param)
 
 

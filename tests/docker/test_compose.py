@@ -1,4 +1,4 @@
-"""The compose files, by Compose itself, and what it does not check: rights, ways in, secrets."""
+"""The compose files: validation by Compose, and permissions, networks and secrets."""
 
 import configparser
 import json
@@ -20,7 +20,7 @@ from wire import free_port, listening
 
 @pytest.fixture
 def docker_compose(root):
-    """Run Compose with some files; skipped where there is no client."""
+    """Run Compose with these files; skip without a Docker client."""
     if shutil.which("docker") is None:
         pytest.skip("no Docker client")
     if subprocess.run(["docker", "compose", "version"], capture_output=True).returncode != 0:
@@ -62,7 +62,7 @@ def test_the_services_start_and_are_healthy(docker_compose):
         docker_compose(files, *project, "down", "--volumes", "--timeout", "5")
 
 
-def test_no_service_can_write_to_its_image_gain_rights_or_stay_down(composed):
+def test_services_are_read_only_unprivileged_and_restarted(composed):
     for name, service in composed["services"].items():
         assert service["read_only"] is True
         assert service["cap_drop"] == ["ALL"]
@@ -72,7 +72,7 @@ def test_no_service_can_write_to_its_image_gain_rights_or_stay_down(composed):
         assert service["restart"] == once.get(name, "unless-stopped")
 
 
-def test_only_the_proxy_is_reached_from_outside_and_only_it_reaches_out(compose):
+def test_only_the_proxy_is_connected_to_the_outside(compose):
     services = compose["services"]
     assert [name for name, service in services.items() if "ports" in service] == ["proxy"]
     reaches_out = {
@@ -86,7 +86,7 @@ def test_only_the_proxy_is_reached_from_outside_and_only_it_reaches_out(compose)
     assert not set(services["proxy"]["networks"]) & set(services["db"]["networks"])
 
 
-def test_a_relay_is_reached_through_its_proxy_alone_and_says_nothing_of_requests(of_relay, root):
+def test_a_relay_is_reached_only_through_its_proxy_which_logs_no_requests(of_relay, root):
     services = of_relay["services"]
     assert [name for name, service in services.items() if "ports" in service] == ["proxy"]
     assert {name: set(service["networks"]) for name, service in services.items()} == {
@@ -108,7 +108,7 @@ def test_a_relay_is_reached_through_its_proxy_alone_and_says_nothing_of_requests
     assert main.get_command(click.Context(main), words[1]).get_command(None, words[2]) is not None
 
 
-def test_nobody_outside_reaches_the_scheduler_or_its_workers(with_cluster):
+def test_the_scheduler_and_its_workers_are_not_reachable_from_outside(with_cluster):
     services = with_cluster["services"]
     ports = {name: service["ports"] for name, service in services.items() if "ports" in service}
     assert set(ports) == {"proxy", "store"}
@@ -119,13 +119,13 @@ def test_nobody_outside_reaches_the_scheduler_or_its_workers(with_cluster):
     assert "counting" in services["collector"]["networks"]
 
 
-def test_the_collector_is_given_only_settings_that_it_reads(compose):
+def test_the_collector_has_only_settings_that_it_reads(compose):
     config = read_config(compose["services"]["collector"])
     assert config.max_body == Config().max_body
     assert config.log_format == "json"
 
 
-def test_the_password_files_are_private_agree_and_are_made_once(compose, root, tmp_path):
+def test_the_password_files_are_private_consistent_and_created_once(compose, root, tmp_path):
     make_password(compose, root, tmp_path, os.getuid())
     made = {path.name: path.read_text() for path in tmp_path.iterdir()}
     assert re.fullmatch(r"[0-9a-f]{48}", made["password"])
@@ -135,7 +135,7 @@ def test_the_password_files_are_private_agree_and_are_made_once(compose, root, t
         assert stat.S_IMODE(path.stat().st_mode) == 0o400
     make_password(compose, root, tmp_path, os.getuid())
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == made
-    # The first start may have been broken off before its last step.
+    # The first start may be interrupted before its last step.
     (tmp_path / "pgpass").rename(tmp_path / "pgpass.new")
     if os.geteuid() == 0:
         os.chown(tmp_path / "pgpass.new", 10001, -1)
@@ -144,9 +144,7 @@ def test_the_password_files_are_private_agree_and_are_made_once(compose, root, t
     assert (tmp_path / "password").read_text() in (tmp_path / "pgpass").read_text()
 
 
-def test_the_stores_key_is_private_agrees_with_the_credentials_and_is_made_once(
-    with_cluster, root, tmp_path
-):
+def test_the_key_of_the_store_is_private_and_matches_the_credentials(with_cluster, root, tmp_path):
     make_password(with_cluster, root, tmp_path, os.getuid(), "store-key")
     made = {path.name: path.read_text() for path in tmp_path.iterdir()}
     assert set(made) == {"store.json", "credentials", "cluster.pem"}
@@ -171,7 +169,7 @@ def test_the_stores_key_is_private_agrees_with_the_credentials_and_is_made_once(
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == made
 
 
-def test_the_bucket_is_asked_for_at_the_store(with_cluster):
+def test_the_bucket_is_created_in_the_store(with_cluster):
     service = with_cluster["services"]["bucket"]
     port = free_port()
     environment = {
@@ -196,7 +194,7 @@ def test_the_bucket_is_asked_for_at_the_store(with_cluster):
 
 
 def make_password(compose, root: Path, folder: Path, owner: int, service: str = "password") -> None:
-    """Run what such a service runs, for users of this machine and with its rights."""
+    """Run the entrypoint of such a service with its capabilities, for this machine's users."""
     service = compose["services"][service]
     shell, script, target, *_ = service["entrypoint"]
     mounts = dict(mount.split(":")[1::-1] for mount in service["volumes"])
@@ -214,11 +212,11 @@ def make_password(compose, root: Path, folder: Path, owner: int, service: str = 
 
 
 def read_config(service, **more: str) -> Config:
-    """Return the settings of a service, which knows all of them and trusts one proxy."""
+    """Return the settings of a service, after checking their names."""
     environment = service["environment"]
     assert set(environment) <= {f"HALFTRUTH_{name.upper()}" for name in Config.__struct_fields__}
     given = {name: value for name, value in environment.items() if value is not None} | more
-    # The default of a variable that is not set.
+    # The default of an unset variable.
     size = re.sub(r"^\$\{\w+:-(.*)\}$", r"\1", given["HALFTRUTH_MAX_BODY"])
     config = Config.from_environment(given | {"HALFTRUTH_MAX_BODY": size})
     assert config.proxies == 1

@@ -1,4 +1,4 @@
-"""Caddyfile and nginx.conf under a real Caddy and nginx, before a server that notes what comes."""
+"""Caddyfile and nginx.conf in a real Caddy and nginx, in front of a recording server."""
 
 import json
 import re
@@ -20,13 +20,13 @@ from installed import program
 from proxies import nginx_files
 from wire import PATIENCE, free_port, running, wait_until
 
-#: Bytes of a body that this proxy lets through.
+#: Maximum body size of this proxy in bytes.
 LIMIT = 1000
 
 
 @dataclass
 class Upstream:
-    """What reached the collector's place: request lines, in order, with headers and bodies."""
+    """Requests that reached the collector's place in order, with headers and bodies."""
 
     port: int
     requests: list[tuple[str, dict[str, str], bytes]] = field(default_factory=list)
@@ -38,7 +38,7 @@ class Upstream:
 
 @dataclass
 class Proxy:
-    """A running proxy, where its log is written, what TLS it speaks, and its port without TLS."""
+    """A running proxy with its log, its TLS context and its port without TLS."""
 
     port: int
     log: Path
@@ -46,7 +46,7 @@ class Proxy:
     plain: int = 0
 
     def connect(self) -> socket.socket:
-        """A connection for a client that takes its time."""
+        """Open a connection for a slow client."""
         plain = socket.create_connection(("127.0.0.1", self.port), timeout=30)
         return self.tls.wrap_socket(plain, server_hostname="127.0.0.1") if self.tls else plain
 
@@ -71,10 +71,10 @@ class Proxy:
         return response
 
     def lines(self, count: int) -> list[str]:
-        """The log's first lines about requests, once there are as many."""
+        """Return the first log lines about requests, once there are at least `count`."""
 
         def about() -> list[str]:
-            # What is still being written has no end.
+            # Skip a line that is still being written.
             whole = self.log.read_text().rpartition("\n")[0].splitlines()
             return whole if self.tls else [line for line in whole if "request" in json.loads(line)]
 
@@ -90,7 +90,7 @@ def upstream() -> Iterator[Upstream]:
             self.finish_answer()
 
         def do_POST(self) -> None:
-            # Noted before the body is read: a request counts as soon as it gets here.
+            # Recorded before the body is read: a request counts as soon as it arrives.
             noted.requests.append((self.path, dict(self.headers), b""))
             body = self.rfile.read(int(self.headers["Content-Length"]))
             noted.requests[-1] = (*noted.requests[-1][:2], body)
@@ -102,7 +102,7 @@ def upstream() -> Iterator[Upstream]:
             self.end_headers()
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     noted = Upstream(server.server_port)
@@ -117,13 +117,13 @@ def caddy() -> str:
 
 @pytest.fixture(params=["caddy", "nginx"])
 def start(request) -> Callable[..., Proxy]:
-    """Start either proxy on loopback: Caddy without TLS, nginx with a certificate of its own."""
+    """Start either proxy on loopback: Caddy without TLS, nginx with a self-signed certificate."""
     return request.getfixturevalue(f"start_{request.param}")
 
 
 @pytest.fixture
 def start_nginx(root, tmp_path, upstream) -> Iterator[Callable[..., Proxy]]:
-    """Start nginx with nginx.conf, which takes as much as the Caddy of these tests."""
+    """Start nginx with nginx.conf and the body limit of these tests."""
     ports, started = (free_port(), free_port()), []
 
     def start(collectors: str = f"127.0.0.1:{upstream.port}", instead: str = "") -> Proxy:
@@ -141,7 +141,7 @@ def start_nginx(root, tmp_path, upstream) -> Iterator[Callable[..., Proxy]]:
     for process in started:
         process.terminate()
         assert process.wait(PATIENCE) == 0
-        # Nothing but what befalls nginx itself.
+        # Errors of requests must not be logged.
         assert (tmp_path / "errors").read_text() == ""
 
 
@@ -178,7 +178,7 @@ def start_caddy(caddy, compose, root, tmp_path, upstream) -> Iterator[Callable[.
         assert process.wait(PATIENCE) == 0
 
 
-def test_the_caddyfile_serves_the_host_by_tls_and_names_a_service_that_exists(
+def test_the_caddyfile_serves_the_host_by_tls_and_names_an_existing_service(
     caddy, compose, root, tmp_path
 ):
     proxy = compose["services"]["proxy"]
@@ -205,18 +205,18 @@ def test_the_caddyfile_serves_the_host_by_tls_and_names_a_service_that_exists(
     assert [int(limit) for limit in limits] == [Config().max_body] * 2
 
 
-def test_a_request_goes_through_with_the_address_that_it_came_from(start, upstream):
+def test_requests_are_forwarded_with_the_address_of_the_client(start, upstream):
     proxy = start()
     answer = proxy.answer("GET", "/v1/surveys?x=1", **{"X-Forwarded-For": "192.0.2.7"})
     assert answer.status == 202
     assert answer.headers["Strict-Transport-Security"] == "max-age=31536000"
     [(target, headers, _)] = upstream.requests
     assert target == "/v1/surveys?x=1"
-    # The collector trusts one proxy; what a client says of itself is not passed on.
+    # The collector trusts one proxy; the client's own header is dropped.
     assert headers["X-Forwarded-For"] == "127.0.0.1"
 
 
-def test_what_is_for_monitors_is_not_reached_from_outside(start, upstream):
+def test_monitoring_endpoints_are_not_reachable_from_outside(start, upstream):
     proxy = start()
     for target in (
         *["/metrics", "/metrics/", "/metrics?x=1", "/METRICS", "//metrics", "/%6detrics"],
@@ -227,13 +227,13 @@ def test_what_is_for_monitors_is_not_reached_from_outside(start, upstream):
     assert proxy.ask("GET", "/healthz") == 202
 
 
-def test_a_body_reaches_the_collector_whole_and_a_larger_one_is_refused(start, upstream):
+def test_bodies_are_forwarded_completely_and_larger_ones_are_refused(start, upstream):
     proxy = start()
     assert proxy.ask("POST", "/v1/surveys/a/reports", b"x" * LIMIT) == 202
     assert upstream.requests[0][2] == b"x" * LIMIT
     for excess in (1, LIMIT, 100 * LIMIT):
         assert proxy.ask("POST", "/v1/surveys/b/reports", b"x" * (LIMIT + excess)) == 413
-    # What may have begun to arrive was broken off: shorter than it said.
+    # A request that was partly forwarded is cut off, shorter than its declared length.
     for target, headers, body in upstream.requests[1:]:
         assert target == "/v1/surveys/b/reports"
         assert len(body) < int(headers["Content-Length"])
@@ -253,9 +253,7 @@ def test_a_client_that_sends_slowly_does_not_reach_the_collector(start, upstream
 
 
 @pytest.mark.parametrize(("kind", "told"), [("anonymous", False), ("addresses", True)])
-def test_caddys_log_tells_no_query_no_header_and_no_address_unless_asked_to(
-    start_caddy, kind, told
-):
+def test_caddy_logs_no_query_no_header_and_by_default_no_address(start_caddy, kind, told):
     proxy = start_caddy(HALFTRUTH_PROXY_LOG=kind)
     assert proxy.ask("GET", "/v1/surveys?secret=1", Referer="secret") == 202
     assert proxy.ask("POST", "/v1/surveys/a/reports", b"secret" * LIMIT) == 413
@@ -268,7 +266,7 @@ def test_caddys_log_tells_no_query_no_header_and_no_address_unless_asked_to(
     assert ("remote_ip" in text) == told
 
 
-def test_in_front_of_a_relay_caddy_writes_no_line_about_a_request(start_caddy, of_relay):
+def test_caddy_logs_no_requests_in_front_of_a_relay(start_caddy, of_relay):
     given = of_relay["services"]["proxy"]["environment"]
     names = ("HALFTRUTH_PROXY_LOG", "HALFTRUTH_PROXY_OUTPUT")
     proxy = start_caddy(**{name: given[name] for name in names})
@@ -276,8 +274,8 @@ def test_in_front_of_a_relay_caddy_writes_no_line_about_a_request(start_caddy, o
     assert "/v1/surveys" not in proxy.log.read_text()
 
 
-def test_in_front_of_a_relay_nginx_writes_no_line_about_a_request(start_nginx, root):
-    """As the comment beside its log says."""
+def test_nginx_logs_no_requests_in_front_of_a_relay(start_nginx, root):
+    """With the directive from the comment in nginx.conf."""
     text = (root / "docker/nginx.conf").read_text(encoding="utf-8")
     [instead] = re.findall(r"# In front of a relay: (access_log off;)", text)
     proxy = start_nginx(instead=instead)
@@ -285,7 +283,7 @@ def test_in_front_of_a_relay_nginx_writes_no_line_about_a_request(start_nginx, r
     assert not proxy.log.exists()
 
 
-def test_caddys_log_of_a_failure_tells_no_address_either(start_caddy, upstream):
+def test_caddy_logs_no_address_of_a_failed_request(start_caddy, upstream):
     proxy = start_caddy()
     with proxy.connect() as slow:
         slow.sendall(b"POST /cut HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 10\r\n\r\nhalf")
@@ -297,7 +295,7 @@ def test_caddys_log_of_a_failure_tells_no_address_either(start_caddy, upstream):
     assert upstream.targets == []
 
 
-def test_nginxs_log_tells_method_path_statuses_and_nothing_else(start_nginx, upstream):
+def test_nginx_logs_only_method_path_and_statuses(start_nginx, upstream):
     proxy = start_nginx()
     assert proxy.ask("GET", "/v1/surveys?secret=1", Referer="secret") == 202
     assert proxy.ask("POST", "/v1/surveys/a/reports?secret", b"secret" * LIMIT) == 413
@@ -313,7 +311,7 @@ def test_nginxs_log_tells_method_path_statuses_and_nothing_else(start_nginx, ups
         assert re.fullmatch(rf"\S+ {said}", line), line
 
 
-def test_nginx_tells_others_to_come_by_tls_and_takes_what_a_collector_takes(start_nginx, root):
+def test_nginx_redirects_to_tls_and_has_the_body_limit_of_a_collector(start_nginx, root):
     proxy = start_nginx()
     connection = HTTPConnection("127.0.0.1", proxy.plain, timeout=30)
     connection.request("GET", "/s/health", headers={"Host": "collect.example.org"})
@@ -327,10 +325,8 @@ def test_nginx_tells_others_to_come_by_tls_and_takes_what_a_collector_takes(star
     assert [int(size) for size in sizes] == [Config().max_body] * 2
 
 
-def test_nginx_sends_a_report_to_the_next_collector_and_a_form_of_an_operator_never_twice(
-    start_nginx, upstream
-):
-    """The first collector takes requests, and ends before it has answered."""
+def test_nginx_retries_reports_but_not_operator_forms_at_the_next_collector(start_nginx, upstream):
+    """The first collector accepts requests, and disconnects without a response."""
     with socket.create_server(("127.0.0.1", 0)) as broken:
         stop = threading.Event()
         taker = threading.Thread(target=break_off, args=(broken, stop))

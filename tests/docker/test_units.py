@@ -1,4 +1,4 @@
-"""The units of ``docker/systemd``: what they run is run here as systemd would."""
+"""The units of ``docker/systemd``, whose commands are run here as by systemd."""
 
 import json
 import os
@@ -23,7 +23,7 @@ from wire import PATIENCE, REPORTS, wait_until
 PROGRAM = "/opt/halftruth/bin/halftruth"
 
 
-#: Becomes a program as systemd starts it: its first inherited file is number 3.
+#: Replaces itself by a program started as by systemd: its first inherited file is number 3.
 HANDING_OVER = """
 import os, sys
 os.dup2(int(sys.argv[1]), 3)
@@ -33,7 +33,7 @@ os.execve(sys.argv[2], sys.argv[2:], {**os.environ, "LISTEN_PID": str(os.getpid(
 
 @pytest.fixture
 def units(root) -> dict[str, list[tuple[str, str]]]:
-    """Settings of each unit, in order."""
+    """Return the settings of each unit in order."""
     read = {}
     for file in (root / "docker/systemd").iterdir():
         lines = file.read_text(encoding="utf-8").splitlines()
@@ -55,7 +55,7 @@ def test_systemd_accepts_the_units(root, tmp_path):
     verify = program("systemd-analyze")
     for file in (root / "docker/systemd").iterdir():
         text = file.read_text(encoding="utf-8")
-        # A program and a user that are there.
+        # Use an existing program and user.
         text = text.replace(PROGRAM, "/bin/true").replace("User=halftruth", "User=root")
         (tmp_path / file.name).write_text(text, encoding="utf-8")
     done = subprocess.run(
@@ -69,7 +69,7 @@ def test_systemd_accepts_the_units(root, tmp_path):
 
 
 def test_the_nightly_service_backs_up_purges_and_compacts(units, survey, tmp_path):
-    """As systemd does it: one line after the other, each with the folder of the back-ups."""
+    """Run its lines one after the other with the back-up folder, as systemd does."""
     database = f"sqlite:///{tmp_path / 'halftruth.db'}"
     with Store(database) as store:
         operations.publish_survey(store, survey)
@@ -110,7 +110,7 @@ def test_the_nightly_service_backs_up_purges_and_compacts(units, survey, tmp_pat
 def activated(
     held: socket.socket, database: str, folder: Path
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A collector that is given its socket, once it says that it is ready."""
+    """Run a collector with an inherited socket, and wait until it notifies readiness."""
     told = folder / "told"
     told.unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notified:
@@ -137,7 +137,7 @@ def activated(
             assert process.wait(PATIENCE) == 0
 
 
-def test_nobody_is_refused_while_the_service_is_restarted(units, survey, tmp_path):
+def test_no_request_is_refused_while_the_service_is_restarted(units, survey, tmp_path):
     service = units["halftruth.service"]
     assert all_of(service, "ExecStart") == [f"{PROGRAM} serve"]
     assert (all_of(service, "Type"), all_of(service, "KillMode")) == (["notify"], ["mixed"])
@@ -167,7 +167,7 @@ def test_nobody_is_refused_while_the_service_is_restarted(units, survey, tmp_pat
             for sender in senders:
                 sender.start()
             wait_until(lambda: len(statuses) >= 20)
-        # Nobody is there now, and those who send wait.
+        # No collector is running now, and clients wait.
         before = len(statuses)
         with activated(held, database, tmp_path):
             wait_until(lambda: len(statuses) >= before + 20)

@@ -1,4 +1,4 @@
-"""Best parameters under a risk limit: published values, fine grids, and what is never exceeded."""
+"""Optimal parameters under a risk limit: published values, fine grids, and the limit."""
 
 from itertools import product
 from math import prod
@@ -15,7 +15,7 @@ from halftruth_studies.limits import (
     single_valued,
 )
 
-#: By two quasi-identifiers and an answer; nobody in some cells.
+#: Counts by two quasi-identifiers and an answer, with empty cells.
 PEOPLE = np.array([[[6, 1, 2], [3, 4, 0]], [[3, 3, 0], [2, 1, 0]], [[1, 0, 2], [5, 2, 1]]])
 
 
@@ -25,7 +25,7 @@ def risk(table, keep, *, whole_reports=False):
 
 
 def dense_norms(keep, sizes):
-    """‖P⁻¹‖_F² of each matrix, inverted."""
+    """Yield ‖P⁻¹‖_F² of each matrix by inversion."""
     for p, d in zip(keep, sizes, strict=True):
         matrix = np.full((d, d), (1 - p) / (d - 1)) + np.eye(d) * (p - (1 - p) / (d - 1))
         yield np.square(np.linalg.inv(matrix)).sum()
@@ -40,12 +40,12 @@ def test_the_published_parameters_are_found():
     assert found.keep[-1] == 1
     assert 2 * found.maximum == pytest.approx(1, abs=5e-4)
     assert found.maximum <= 1 / 2
-    # The source's 3018 and 21129 are of its rounded parameters.
+    # The source's 3018 and 21129 are for its rounded parameters.
     assert found.loss == pytest.approx(21_129, rel=1e-3)
     assert found.loss / 7 == pytest.approx(3_018, rel=1e-3)
 
 
-def test_the_loss_is_the_sources():
+def test_the_loss_matches_the_source():
     assert inverse_norm([16, 7, 2, 5])(np.array([0.824, 0.872, 0.920, 0.941])) == pytest.approx(
         3_018, abs=0.5
     )
@@ -74,14 +74,14 @@ def test_no_point_of_a_fine_grid_is_better(limit, perturbed, whole_reports):
         p = np.ones(3)
         least = 1 / np.array(PEOPLE.shape)[list(perturbed)]
         p[list(perturbed)] = least + point * (1 - least)
-        # Few points are worth a look.
+        # The risk is computed only for points with a smaller loss.
         if loss(p) < best and risk(PEOPLE, p, whole_reports=whole_reports) <= limit:
             best = loss(p)
     assert found.loss <= best < np.inf
 
 
-def test_the_sensitive_answer_alone_is_perturbed_as_far_as_needed():
-    """With one parameter, the best one is where the risk meets the limit."""
+def test_a_single_parameter_meets_the_limit_exactly():
+    """With one parameter, the optimum is where the risk equals the limit."""
     table = [[30, 20, 10], [10, 20, 30]]
     found = best_under_limit(table, 0.3, perturbed=[1])
     low, high = 1 / 3, 1.0
@@ -92,11 +92,11 @@ def test_the_sensitive_answer_alone_is_perturbed_as_far_as_needed():
     assert found.keep[0] == 1
 
 
-def test_where_the_limit_is_met_anyway_nothing_is_perturbed():
+def test_nothing_is_perturbed_if_the_limit_is_already_met():
     assert best_under_limit(PEOPLE, 0.9, [0, 1, 2]).keep == (1, 1, 1)
 
 
-def test_a_group_with_one_answer_cannot_be_helped_by_perturbing_that_answer():
+def test_perturbing_the_only_answer_of_a_group_is_refused():
     table = np.array([[5, 0], [3, 4]])
     with pytest.raises(
         ParameterError, match=r"in 1 group .*\(41\.67% of the people\) all give one"
@@ -106,7 +106,7 @@ def test_a_group_with_one_answer_cannot_be_helped_by_perturbing_that_answer():
     assert single_valued(table) == (1, pytest.approx(5 / 12))
 
 
-def test_a_limit_below_that_of_blind_reports_is_refused_with_it():
+def test_a_limit_below_the_risk_of_uniform_reports_is_refused():
     blind = risk(PEOPLE, 1 / np.array(PEOPLE.shape) + 1e-9)
     with pytest.raises(ParameterError, match="leave a risk of"):
         best_under_limit(PEOPLE, 0.99 * blind, [0, 1, 2])
@@ -117,6 +117,6 @@ def test_a_limit_below_that_of_blind_reports_is_refused_with_it():
 @pytest.mark.parametrize(
     ("limit", "perturbed"), [(0, [0]), (1, [0]), (np.nan, [0]), (0.5, []), (0.5, [3]), (0.5, [-1])]
 )
-def test_bad_input_is_refused(limit, perturbed):
+def test_invalid_input_is_refused(limit, perturbed):
     with pytest.raises(ParameterError, match="expected"):
         best_under_limit(PEOPLE, limit, perturbed)

@@ -1,6 +1,6 @@
-"""Conformance vectors, computed from docs/protocol.md alone: nothing of the packages is used.
+"""Conformance vectors, computed from docs/protocol.md alone, without the packages.
 
-``python -m tests.vectors.generate`` writes the JSON files beside it again.
+``python -m tests.vectors.generate`` rewrites the JSON files beside it.
 """
 
 import base64
@@ -21,12 +21,12 @@ from tests.support import dense, dense_split, hpke
 
 HERE = Path(__file__).parent
 
-#: Members of a design that are no numbers.
+#: Members of a design that are not numbers.
 DESIGN_WORDS = {"design", "answer", "not_sensitive"}
 
 
 class Stream:
-    """Random bytes that are known, and the uniform integers that the protocol takes from them."""
+    """Known bytes, and the uniform integers that the protocol draws from them."""
 
     def __init__(self, data):
         self.data, self.position = data, 0
@@ -49,21 +49,21 @@ class Stream:
 
 
 def known_bytes(seed, count):
-    """Bytes without a pattern that anyone can make again: SHA-256 of the seed and a counter."""
+    """Return reproducible pseudorandom bytes: SHA-256 of the seed and a counter."""
     blocks = (hashlib.sha256(f"{seed}/{i}".encode()).digest() for i in range(count // 32 + 1))
     return b"".join(blocks)[:count]
 
 
-# The samplers.
+# -- samplers --------------------------------------------------------------------------------------
 
 
 def among_others(position, value):
-    """The value at a position among all values but one, in ascending order."""
+    """Return the value at a position among all values but one, in ascending order."""
     return position if position < value else position + 1
 
 
 def whole_record(codes, sizes, own, other, stream):
-    """One draw for a record of weight `own` where every different one has weight `other`."""
+    """Draw a report with weight `own` for the record and weight `other` for each different one."""
     n = math.prod(sizes)
     t = stream.below(own + other * (n - 1))
     for j in range(len(sizes)):
@@ -148,7 +148,7 @@ REPORTED_YES = {
 
 
 def by_matrices(made):
-    """The mechanism with every design written out as a matrix, in the order of the attributes."""
+    """Return the mechanism with all designs converted to matrices, in the order of attributes."""
     mechanism, found = made["mechanism"], {}
     if "designs" not in mechanism:
         return mechanism
@@ -167,12 +167,12 @@ def by_matrices(made):
 
 
 def points_of(q, length):
-    """K of that length."""
+    """Return K, the number of points of that length."""
     return sum(q**i for i in range(length))
 
 
 def point_of(index, q, length):
-    """The point of that number."""
+    """Return the point with that number."""
     for place in range(length):
         after = length - 1 - place
         if index < q**after:
@@ -186,7 +186,7 @@ def digits_of(number, base, count):
 
 
 def index_of(vector, q):
-    """The number of the point of a vector."""
+    """Return the number of a vector's point."""
     place = next(i for i, entry in enumerate(vector) if entry)
     [scale] = (s for s in range(1, q) if s * vector[place] % q == 1)
     after = [entry * scale % q for entry in vector[place + 1 :]]
@@ -202,12 +202,12 @@ def prime_two_modulo_three(least):
 
 
 def dimension_of(q, n):
-    """e, the length of the points of so many cells."""
+    """Return e, the length of the points for n cells."""
     return next(e for e in itertools.count(3) if points_of(q, e) >= n)
 
 
 def placed(u, m, symbols):
-    """The number of the point of a cell."""
+    """Return the number of the point of a cell."""
     while True:
         u = (u + m // 3) ** 3 % m
         if u < symbols:
@@ -215,14 +215,14 @@ def placed(u, m, symbols):
 
 
 def classes_of(mechanism, names):
-    """The groups of positions, their numbers of chosen ones, and the weight of each class."""
+    """Yield the groups of positions, the numbers to choose, and the weight of each class."""
     for group in mechanism["views"]:
         members = [list(map(names.index, of)) for of in group["attributes"]]
         yield members, group.get("choose", list(map(len, members))), group["weight"]
 
 
 def split_questionnaire(mechanism, names, sizes, codes, stream):
-    """A view, and then a symbol for the cell of the record in its table."""
+    """Draw a view, and then a symbol for the record's cell in its table."""
     gamma, q = Fraction(mechanism["gamma"]), mechanism["prime"]
     a, b = gamma.numerator, gamma.denominator
     views = dense_split.views(sizes, classes_of(mechanism, names))
@@ -263,11 +263,11 @@ SAMPLERS = {
 }
 
 
-# The canonical form.
+# -- canonical form --------------------------------------------------------------------------------
 
 
 def canonical(value):
-    """JSON without blanks and with sorted keys, in which only what must be escaped is."""
+    """Return JSON without whitespace, with sorted keys and minimal escaping."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
@@ -275,11 +275,11 @@ def digest(survey):
     return hashlib.sha256(canonical(survey).encode()).hexdigest()
 
 
-# The surveys.
+# -- surveys ---------------------------------------------------------------------------------------
 
 
 def survey(name, sizes, mechanism, public=()):
-    """A survey with attributes a0, a1, … and categories c0, c1, …"""
+    """Return a survey with attributes a0, a1, … and categories c0, c1, …"""
     attributes = [
         {"name": f"a{j}", "categories": [f"c{code}" for code in range(size)]}
         | ({"sensitive": False} if j in public else {})
@@ -301,7 +301,7 @@ def matrices(*values):
 
 
 def designs(name, *given, **matrices_of):
-    """Attributes a0, a1, … with designs and the answers no and yes; others with matrices."""
+    """Return attributes a0, a1, … with designs and the answers no and yes; others with matrices."""
     made = survey(name, [2] * len(given) + [len(P) for P in matrices_of.values()], {})
     for attribute, (order, _) in zip(made["attributes"], given, strict=False):
         attribute["categories"] = order.split()
@@ -321,7 +321,7 @@ def gamma(value):
 
 
 def view(*groups, choose=None, weight=1):
-    """A class of views; attributes by number."""
+    """Return a class of views, with attributes by number."""
     attributes = [[f"a{j}" for j in group] for group in groups]
     return {"attributes": attributes, "weight": weight} | ({"choose": choose} if choose else {})
 
@@ -381,24 +381,24 @@ REPEATED = split(
 )
 LARGE_VIEWS = split("19", 19, 45, view(range(6), choose=[5]), view(range(6), weight=2))
 
-#: By file: surveys, the number of draws of each, and whether the records are all or some.
+#: By file: surveys with their numbers of draws.
 SURVEYS = {
     "gamma-diagonal": [
         (survey("one-question", [2], gamma("3")), 4),
         (survey("whole-gamma", [2, 3], gamma("4")), 12),
         (survey("quotient", [2, 2, 3], gamma("19/2")), 12),
-        # A bound of 2^16 exactly, which takes 17 bits: every draw but half of them is rejected.
+        # A bound of exactly 2^16, which takes 17 bits, so half of the draws are rejected.
         (survey("power-of-two", [4, 8, 2], gamma("1213/1021")), 4),
         (survey("just-above-one", [3, 2], gamma("10001/10000")), 4),
-        # γ has to grow with the number of cells, or nothing could be reconstructed.
+        # γ must grow with the number of cells, or reconstruction would be impossible.
         (survey("many-questions", [3, 2, 4, 5, 7] * 8, gamma(f"{10**23 + 1}/7")), 4),
         (survey("hundreds-of-categories", [300, 257, 2], gamma("2047/3")), 4),
     ],
     "randomized-gamma-diagonal": [
         (survey("one-step", [2, 3], randomized("5/2", "1/4", 1)), 12),
         (survey("no-range", [2, 3], randomized("2", "0", 7)), 6),
-        # αγ = n − 1: at the end of the grid no other record is possible, at the other end the
-        # true record is not.
+        # αγ = n − 1: at one end of the grid no other record is possible, at the other end the true
+        # record is not.
         (survey("whole-range", [2, 2, 3], randomized("11", "1", 1)), 12),
         (survey("default-steps", [2, 2, 3], randomized("19", "1/2", 32768)), 6),
         (survey("most-steps", [3, 5, 7], randomized("19/3", "13/17", 1048576)), 6),
@@ -415,7 +415,7 @@ SURVEYS = {
     "split-questionnaire": [
         (survey("one-question", [2], split("3", 3, 2, view([0]))), 4),
         (survey("apart", [2, 3], split("19/2", 7, 3, view([1], weight=5), view([0]))), 6),
-        # As many cells as points: 7 of the plane of two numbers.
+        # As many cells as points: the 7 of the plane of order 2.
         (survey("whole-plane", [7], split("3/2", 2, 2, view([0]))), 9),
         (survey("few-numbers", [2, 3, 4], split("5/2", 2, 6, view([2, 0, 1]))), 12),
         (survey("pairs", [2, 3, 4], split("19/2", 3, 2, view([0, 1, 2], choose=[2]))), 12),
@@ -423,7 +423,7 @@ SURVEYS = {
         (survey("repeated-view", [2, 2, 2, 3, 3, 2], REPEATED), 6),
         (survey("large-views", [4, 5, 5, 5, 2, 2], LARGE_VIEWS), 6),
         (survey("many-numbers", [30, 40], split("1000", 997, 2, view([0, 1]))), 6),
-        # Numbers of points of 32 bits, whose squares and cubes are longer.
+        # Numbers of points with 32 bits, whose squares and cubes are longer.
         (survey("most-numbers", [30, 40], split("70000", 65521, 2, view([0, 1]))), 6),
         (survey("many-questions", [4] * 40, split("19", 19, 10, view(range(40), choose=[2]))), 6),
         (
@@ -444,7 +444,7 @@ SURVEYS = {
 
 
 def published(made):
-    """The survey as it is published: every parameter in lowest terms."""
+    """Return the survey as published: all parameters in lowest terms."""
 
     def lowest(value):
         if isinstance(value, dict):
@@ -467,7 +467,7 @@ def published(made):
 
 
 def draws_of(made, count):
-    """Reports of different records, every third from bytes that are rejected at first."""
+    """Return reports of different records, every third after rejected bytes."""
     names = [attribute["name"] for attribute in made["attributes"]]
     categories = [attribute["categories"] for attribute in made["attributes"]]
     sizes = list(map(len, categories))
@@ -480,11 +480,11 @@ def draws_of(made, count):
             cell //= size
         data = known_bytes(f"{made['mechanism']['kind']}/{made['id']}/{i}", 400)
         if i % 3 == 2:
-            # Ones are never below a bound of as many bits.
+            # Ones are never below a bound of the same number of bits.
             data = b"\xff" * 64 + data
         stream = Stream(data)
         values = sample(by_matrices(made), names, sizes, codes, stream)
-        # Some bytes more than are needed: those that are left must not be touched.
+        # A few surplus bytes, which must not be consumed.
         given = data[: stream.position + 5]
         record = {name: c[code] for name, c, code in zip(names, categories, codes, strict=True)}
         made_of = {"record": record, "bytes": given.hex(), "consumed": stream.position}
@@ -506,7 +506,7 @@ def mechanism_vectors(kind):
 
 
 def integer_vectors():
-    """Every shape of bound: one, powers of two and their neighbours, whole bytes, many bytes."""
+    """Return all kinds of bounds: one, powers of two and neighbours, whole bytes, many bytes."""
     bounds = [1, 2, 3, 5, 6, 127, 128, 129, 255, 256, 257, 65535, 65536, 65537]
     bounds += [10**9, 2**53 + 1, 2**63, 2**64 - 1, 2**64, 2**64 + 1, 10**30, 3**200]
     vectors = []
@@ -529,7 +529,7 @@ WRITTEN = 'quote " backslash \\ solidus / \u2028 \u2029 \ufeff é e\u0301 ß 健
 
 
 def canonical_vectors():
-    """Surveys as they may be received, and the bytes that their digest is of."""
+    """Return surveys as they may be received, and the bytes from which the digest is computed."""
     plain = survey("plain", [2, 3], gamma("19"))
     worded = {
         "title": WRITTEN,
@@ -551,7 +551,7 @@ def canonical_vectors():
             {"name": "B", "categories": ["0", "1"], "label": " blanks stay "},
         ],
     }
-    # Capital letters come before small ones, a shorter name before its continuation.
+    # Upper case sorts before lower case, a shorter name before its continuation.
     names = ["b", "B", "a.b", "a-b", "a_b", "a", "aB", "ab", "a0", "constructor", "toString"]
     ordered = {
         "id": "order",
@@ -575,9 +575,9 @@ def canonical_vectors():
     return {"about": about, "vectors": vectors}
 
 
-# Questions.
+# -- questions -------------------------------------------------------------------------------------
 
-#: Members of a number, the bins that they stand for, and answers with the bin of each.
+#: Members of a number question, its bins, and answers with their bins.
 NUMBERS = [
     (
         {"minimum": "20", "maximum": "45", "step": "10"},
@@ -705,7 +705,7 @@ RELAYED = {
     },
 }
 
-#: Addresses of relays, and what is none.
+#: Valid URLs of relays, then invalid ones.
 URLS = ["https://a", "https://relay.example.edu:8443/a/b~c", "https://192.0.2.255"]
 URLS += ["https://a1-b.c", "http://localhost:8000", "http://127.1.2.3/x", "http://[::1]:65535"]
 NO_URLS = (
@@ -715,7 +715,7 @@ NO_URLS = (
     "https://a\n, https://a,https://" + "a/" * 1_000 + "a,https://é"
 ).split(",")
 
-#: What follows from these questions: name, categories, and those that are no answer.
+#: The resulting attributes: name, categories, and missing categories.
 ATTRIBUTES = [
     ("smoker", ["no", "yes", "prefer not to say"], ["prefer not to say"]),
     (
@@ -765,7 +765,7 @@ REFUSED = [
 
 
 def question_vectors():
-    """Questions of each kind with what they are perturbed as, and records with their codes."""
+    """Return questions of each kind with their attributes, and records with their codes."""
     numbers = [
         {"members": members, "categories": categories, "bins": bins, "refused": refused}
         for members, categories, bins, refused in NUMBERS
@@ -785,11 +785,11 @@ def question_vectors():
     }
 
 
-# What is promised.
+# -- promises --------------------------------------------------------------------------------------
 
 
 def channel(made, sizes):
-    """Records, and the probability of each report under each of them, as rows."""
+    """Return all records, and the probability of each report given each of them, as rows."""
     mechanism = by_matrices(made)
     if "views" in mechanism:
         names = [attribute["name"] for attribute in made["attributes"]]
@@ -809,7 +809,7 @@ def channel(made, sizes):
 
 
 def largest_quotient(groups):
-    """Of two numbers of one group; None where one of them alone is 0."""
+    """Return the largest ratio within a group; None if only some of a group are 0."""
     groups = [group for group in groups if any(group)]
     if any(min(group) == 0 for group in groups):
         return None
@@ -848,17 +848,17 @@ def told(value):
 
 
 def promise_of(made, public, words=(), proves=()):
-    """The sentences of a survey of which these attributes are sent unperturbed.
+    """Return the sentences of a survey in which these attributes are sent unperturbed.
 
-    Said first are the words of its designs; of the attributes that it proves, a report can prove
-    one answer, by its code.
+    They start with the words of its designs; `proves` has the attributes with a provable answer, by
+    code.
     """
     sizes = [len(attribute["categories"]) for attribute in made["attributes"]]
     cells, rows = channel(made, sizes)
     hidden = [j for j in range(len(sizes)) if j not in {*public, *dict(proves)}]
 
     def apart(attributes):
-        """The largest quotient of a report, of cells that agree on these attributes."""
+        """Return the largest ratio of a report's probabilities, of cells equal in these."""
         found = []
         for row in rows:
             groups = {}
@@ -868,7 +868,7 @@ def promise_of(made, public, words=(), proves=()):
         return largest_quotient(found)
 
     def one_sided(j, proved):
-        """By so much a report is likelier under the other answer, at most."""
+        """Return by how much a report is more likely given the other answer, at most."""
         return max(
             row[cells.index((*cell[:j], 1 - proved, *cell[j + 1 :]))] / probability
             for row in rows
@@ -927,7 +927,7 @@ PROMISES = [
 
 
 def quoted(text):
-    """With quotation marks as texts have them."""
+    """Replace angle brackets by quotation marks."""
     return text.replace("<", "\u201c").replace(">", "\u201d")
 
 
@@ -935,7 +935,7 @@ HARMLESS = (
     "the device draws the answer to a harmless question that nobody is asked, <yes> with chance"
     " 1 in 4. It reports"
 )
-#: What is said of DESIGNS, and of the answers of which one can be proved, by their codes.
+#: Sentences on DESIGNS and on those with a provable answer, by code.
 DESIGN_PROMISES = [
     (
         designs("promise-designs", *DESIGNS),
@@ -974,7 +974,7 @@ DESIGN_PROMISES = [
 
 
 def promise_vectors():
-    """What is promised of a whole record and of a single answer, by enumeration."""
+    """Return the promises for whole records and single answers, by enumeration."""
     vectors = [
         {
             "survey": (made := survey(f"promise-{i}", sizes, mechanism, public)),
@@ -995,9 +995,9 @@ def promise_vectors():
     return {"about": about, "vectors": vectors}
 
 
-# Signatures.
+# -- signatures ------------------------------------------------------------------------------------
 
-#: Order of the group that an Ed25519 signature is made in.
+#: Order of the group of Ed25519 signatures.
 ORDER = 2**252 + 27742317777372353535851937790883648493
 
 
@@ -1010,12 +1010,12 @@ def public_hex(private):
 
 
 def statement(digest, terms):
-    """What an operator signs."""
+    """Return the bytes that an operator signs."""
     return b"halftruth survey 1\n" + canonical({"digest": digest} | terms).encode()
 
 
 def signed_vectors():
-    """Every kind of terms by two operators, and what a client must not take for signed."""
+    """Return all kinds of terms signed by two operators, and invalid signatures."""
     first, second = signer("first"), signer("second")
     sealing_key = public_hex(recipient("signed"))
     vectors = [
@@ -1075,7 +1075,7 @@ def signed_vectors():
     }
 
 
-# Sealed reports.
+# -- sealed reports --------------------------------------------------------------------------------
 
 
 def recipient(name):
@@ -1083,7 +1083,7 @@ def recipient(name):
 
 
 def packed(sizes, values):
-    """Every value in as many bytes, enough for the column with the most values."""
+    """Pack all values in the number of bytes that the column with the most values needs."""
     width = 1 if max(sizes) <= 2**8 else 2 if max(sizes) <= 2**16 else 4
     return b"".join(value.to_bytes(width, "big") for value in values)
 
@@ -1114,7 +1114,7 @@ def digest_bytes(name):
 
 
 def sealed_to(private, purpose, bound, plaintext, ephemeral):
-    """What is sealed for one purpose, bound to a digest and perhaps an id."""
+    """Seal a plaintext for a purpose, bound to a digest and perhaps an id."""
     info = f"halftruth {purpose} 1\n".encode() + bound
     return hpke.seal(private.public_key().public_bytes_raw(), info, plaintext, ephemeral=ephemeral)
 
@@ -1128,7 +1128,7 @@ def private_hex(private):
 
 
 def sealed_vectors():
-    """Every width with and without an invitation, and what a collector must not open."""
+    """Return all widths with and without an invitation, and reports that cannot be opened."""
     vectors = []
     for i, (sizes, values) in enumerate(REPORTS):
         for invitation in (None, known_bytes(f"invitation/{i}", 16)):
@@ -1162,7 +1162,7 @@ def sealed_vectors():
 
 
 def relayed_vectors():
-    """Relays that a survey can have, those that it cannot, and reports sealed for one twice."""
+    """Return valid and invalid relays of surveys, and reports sealed twice for a relay."""
     a, b = RELAYED["relay"]["key"], RELAYED["relay"]["sealing_key"]
 
     def having(**members):
@@ -1231,7 +1231,7 @@ def relayed_vectors():
 
 
 def shuffled_vectors():
-    """Largest losses in a batch, over every number of clones and by the distributions of SciPy."""
+    """Return the largest losses in a batch, by SciPy over all numbers of clones."""
 
     def mean_of(gamma, respondents):
         others = scipy.stats.binom(respondents - 1, 1 / gamma)
@@ -1278,7 +1278,7 @@ def shuffled_vectors():
 
 
 def sealed_but_refused():
-    """What a collector must not open, though it has the private key."""
+    """Return reports that must not be opened, although the collector has the private key."""
     ours, sizes, values = recipient("refused"), [2, 3], [1, 2]
     digest, report = digest_bytes("refused"), report_id("refused")
     whole = packed(sizes, values) + known_bytes("invitation/refused", 16)
@@ -1325,7 +1325,7 @@ def sealed_but_refused():
 
 
 def files():
-    """Text of every file by its name."""
+    """Return the text of each file by name."""
     made = {kind: mechanism_vectors(kind) for kind in SAMPLERS}
     made |= {"canonical": canonical_vectors(), "integers": integer_vectors()}
     made |= {"protection": promise_vectors(), "questions": question_vectors()}
@@ -1335,7 +1335,7 @@ def files():
 
 
 def text_of(members):
-    """JSON with a line for each vector."""
+    """Return JSON with one line per vector."""
     return (
         "{\n" + ",\n".join(f"{json.dumps(k)}: {lines_of(v)}" for k, v in members.items()) + "\n}\n"
     )

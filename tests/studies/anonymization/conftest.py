@@ -1,4 +1,4 @@
-"""The people that the source compares releases on."""
+"""The data on which the source compares releases."""
 
 import csv
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Releases of the same people: published values, and what each release keeps and gives away."""
+"""Releases of the same data: published values, utility and disclosure."""
 
 import math
 from fractions import Fraction
@@ -54,7 +54,7 @@ def small_comparison(**asked):
         ("salary", "occupation", 2.74, 2),
     ],
 )
-def test_uncertainty_coefficients_of_adult_are_those_published(
+def test_uncertainty_coefficients_of_adult_match_the_publication(
     people, row, column, published, places
 ):
     found = uncertainty_coefficient(people.shares, *people.schema.positions([row, column]))
@@ -62,10 +62,8 @@ def test_uncertainty_coefficients_of_adult_are_those_published(
 
 
 @pytest.mark.parametrize(("diversity", "published"), [(3, 0.20), (4, 0.12), (5, 0.05)])
-def test_anatomy_keeps_as_little_of_salary_and_occupation_as_published(
-    people, diversity, published
-):
-    """Three standard deviations and the rounding of what is printed: the seeds are fixed."""
+def test_the_association_after_anatomy_matches_the_publication(people, diversity, published):
+    """Within three standard deviations and the rounding of the publication; seeds are fixed."""
     found = [
         100 * uncertainty_coefficient(anatomized(people, diversity, rng), SALARY, OCCUPATION)
         for rng in map(np.random.default_rng, range(REPETITIONS))
@@ -74,10 +72,10 @@ def test_anatomy_keeps_as_little_of_salary_and_occupation_as_published(
 
 
 @pytest.mark.parametrize(("diversity", "published"), [(3, 2.41), (4, 2.27), (5, 2.17)])
-def test_what_is_published_of_randomized_releases_is_the_clipped_estimate(
+def test_the_published_values_of_randomized_releases_are_clipped_estimates(
     people, diversity, published
 ):
-    """The printed values are of one release each, so that 3 standard deviations of one are held."""
+    """Within 3 standard deviations of one release, since each published value is of one."""
     keep = dict(zip(people.schema.names, KEEP[diversity], strict=False))
     found = []
     for seed in range(REPETITIONS):
@@ -85,17 +83,17 @@ def test_what_is_published_of_randomized_releases_is_the_clipped_estimate(
         clipped = np.maximum(estimator.table(people.schema.names).value, 0)
         found.append(100 * uncertainty_coefficient(clipped / clipped.sum(), SALARY, OCCUPATION))
     assert abs(np.mean(found) - published) < 3 * np.std(found) + 0.005
-    # Away from the original by more than chance: clipping loses association.
+    # Significantly below the original: clipping weakens the association.
     assert np.mean(found) + 3 * np.std(found) / math.sqrt(REPETITIONS) < 2.74
 
 
-def test_anatomy_tells_of_nobody_more_than_its_limit(people):
+def test_anatomy_keeps_to_its_limit_for_each_person(people):
     for diversity in (2, 7):
         found = anatomized(people, diversity, np.random.default_rng(2))
         assert over_limit(people.shares, found, diversity) == 0
 
 
-def test_randomized_release_sends_the_sensitive_attribute_as_it_is():
+def test_a_randomized_release_keeps_the_sensitive_attribute():
     people = small_people()
     estimator = randomized(people, {"a": Fraction(4, 5), "b": 1}, np.random.default_rng(3))
     kept = people.shares.sum(axis=0)
@@ -103,7 +101,7 @@ def test_randomized_release_sends_the_sensitive_attribute_as_it_is():
     assert np.abs(estimator.table(["a"]).value - people.shares.sum(axis=(1, 2))).max() > 1e-3
 
 
-def test_clipped_and_likelihood_are_tables():
+def test_clipped_and_likelihood_estimates_are_valid_tables():
     people = small_people()
     found = estimates(randomized(people, {"a": "1/2", "b": "3/5"}, np.random.default_rng(5)))
     assert list(found) == ["moment", "clipped", "likelihood"]
@@ -113,17 +111,17 @@ def test_clipped_and_likelihood_are_tables():
         assert found[name].sum() == pytest.approx(1)
 
 
-def test_what_is_given_away_is_counted_person_by_person():
+def test_disclosure_is_counted_per_person():
     actual = np.array([[0.2, 0.2, 0.1], [0.0, 0.1, 0.4]])
     estimated = np.array([[0.3, 0.1, 0.1], [0.2, 0.2, 0.1]])
-    # Guessed are the first value of the first group, and the first of the second, which nobody has.
+    # Guesses: the first value in the first group, and the first in the second, where it is wrong.
     assert guessed(actual, estimated) == pytest.approx(0.2)
-    # More than a third: 3/5 of the first group; 2/5 and 2/5 of the second.
+    # Above one third: 3/5 in the first group; 2/5 and 2/5 in the second.
     assert over_limit(actual, estimated, 3) == pytest.approx(0.2 + 0.0 + 0.1)
     assert over_limit(actual, estimated, 2) == pytest.approx(0.2)
 
 
-def test_every_release_is_compared_once_for_each_l_and_repetition():
+def test_each_release_is_compared_once_per_l_and_repetition():
     people, result = small_comparison(repetitions=2, gamma="3/2")
     assert result.people == people.counts.sum()
     found = [(r.kind, r.estimate, r.diversity, r.repetition) for r in result.releases]
@@ -169,7 +167,7 @@ def test_an_association_of_negative_cells_is_undefined():
     assert uncertainty_coefficient(np.array([[0.25, 0.25], [0.25, 0.25]]), 0, 1) == 0
 
 
-def test_what_the_people_do_not_allow_is_refused():
+def test_parameters_that_do_not_fit_the_data_are_refused():
     with pytest.raises(ParameterError, match="diversity: the sensitive values of everybody"):
         small_comparison(diversity=[5])
     with pytest.raises(SchemaError, match="pairs: unknown attribute 'c'"):

@@ -1,4 +1,4 @@
-"""Distances of tables against their definitions, cell by cell."""
+"""Distances of tables, compared with their definitions cell by cell."""
 
 import math
 from itertools import product
@@ -11,7 +11,7 @@ ACTUAL = np.array([[0.5, 0.25], [0.25, 0.0]])
 ESTIMATED = np.array([[0.4, 0.3], [0.2, 0.1]])
 
 
-def test_distances_are_what_they_are_called():
+def test_distances_match_their_definitions():
     found = distances(ACTUAL, ESTIMATED)
     assert found.variational == pytest.approx((0.1 + 0.05 + 0.05 + 0.1) / 2)
     assert found.l2 == pytest.approx(math.sqrt(0.01 + 0.0025 + 0.0025 + 0.01))
@@ -26,7 +26,7 @@ def test_distances_are_what_they_are_called():
 
 
 @pytest.mark.parametrize("least", [0.0, -0.01])
-def test_divergence_is_undefined_where_an_estimate_denies_what_is(least):
+def test_the_divergence_is_undefined_if_an_estimate_excludes_existing_cells(least):
     estimated = np.array([[0.5 - least, 0.5], [least, 0.0]])
     found = distances(ACTUAL, estimated)
     assert found.kl is None

@@ -1,4 +1,4 @@
-"""Generalization: entropy l-diversity of every group, and the search against looking at all."""
+"""Generalization: entropy l-diversity of each group, and the search against enumeration."""
 
 import math
 from itertools import product
@@ -25,7 +25,7 @@ def attribute(size, name="x"):
 
 @st.composite
 def hierarchies_of(draw, size):
-    """Up to two random groupings between the categories and ``*``."""
+    """Draw up to two random groupings between the categories and ``*``."""
     names, groupings = list(LETTERS[:size]), []
     for level in range(draw(st.integers(0, 2))):
         places = draw(st.lists(st.integers(0, 2), min_size=len(names), max_size=len(names)))
@@ -40,11 +40,11 @@ def hierarchies_of(draw, size):
 
 @st.composite
 def releases(draw):
-    """A random table of up to three quasi-identifiers, their hierarchies, and l that it allows."""
+    """Draw a table of up to three quasi-identifiers, their hierarchies, and a feasible l."""
     sizes = draw(st.lists(st.integers(2, 4), min_size=1, max_size=3))
     values = draw(st.integers(2, 4))
     cells = math.prod(sizes) * values
-    # Many cells with nobody, as in real tables.
+    # Many empty cells, as in real tables.
     count = st.one_of(st.just(0), st.integers(0, 6))
     counts = draw(st.lists(count, min_size=cells, max_size=cells).filter(any))
     table = np.array(counts).reshape(*sizes, values)
@@ -59,7 +59,7 @@ def entropy(counts):
 
 
 def groups(table, chosen, levels):
-    """Every group of people who look the same, one person after the other."""
+    """Return the counts of each group of indistinguishable people, cell by cell."""
     found = {}
     for cell in np.ndindex(table.shape):
         key = tuple(h[n].group[c] for h, n, c in zip(chosen, levels, cell[:-1], strict=True))
@@ -77,7 +77,7 @@ def diverse(table, chosen, levels, diversity):
 
 @given(releases())
 @settings(max_examples=60, deadline=None)
-def test_the_search_finds_what_looking_at_every_generalization_finds(release):
+def test_the_search_matches_the_enumeration_of_all_generalizations(release):
     table, chosen, diversity = release
     every = [
         levels
@@ -97,7 +97,7 @@ def test_the_search_finds_what_looking_at_every_generalization_finds(release):
 
 @given(releases())
 @settings(max_examples=60, deadline=None)
-def test_every_group_is_diverse_and_uniform_and_none_nearer_is(release):
+def test_the_release_is_diverse_uniform_and_nearest(release):
     table, chosen, diversity = release
     found = generalize(table, chosen, diversity)
     assert diverse(table, chosen, found.levels, diversity)
@@ -108,7 +108,7 @@ def test_every_group_is_diverse_and_uniform_and_none_nearer_is(release):
         key = tuple(h[n].group[c] for h, n, c in zip(chosen, found.levels, cell[:-1], strict=True))
         expected = by_group[key][cell[-1]] / members[key][cell[-1]] / table.sum()
         assert found.estimate[cell] == pytest.approx(expected)
-    # Of every diverse generalization, not only of the minimal ones.
+    # The nearest of all diverse generalizations, not only of the minimal ones.
     nearest = max(
         likelihood(table, chosen, levels)
         for levels in product(*(range(len(h)) for h in chosen))
@@ -127,21 +127,21 @@ def likelihood(table, chosen, levels):
     )
 
 
-def test_groups_of_a_level_are_what_it_says():
+def test_grouping_sums_the_cells_of_a_level():
     table = np.arange(1, 13).reshape(3, 2, 2)
     chosen = [hierarchy(attribute(3), [{"ab": ["a", "b"]}]), hierarchy(attribute(2))]
     assert grouped(table, chosen, (1, 1)).tolist() == [[[1 + 3 + 5 + 7, 2 + 4 + 6 + 8]], [[20, 22]]]
     np.testing.assert_allclose(entropies(np.array([[3, 3], [0, 0]])), [math.log(2), 0])
 
 
-def test_what_is_too_much_says_what_would_do():
+def test_a_too_large_diversity_is_refused_with_the_maximum():
     table = np.array([[3, 1], [2, 2]])
     with pytest.raises(ParameterError, match=r"entropy of ln 1\.938; expected at most") as refused:
         generalize(table, [hierarchy(attribute(2))], 2)
     assert refused.value.field == "diversity"
 
 
-def test_a_hierarchy_names_groups_of_the_level_before():
+def test_hierarchies_refer_to_groups_of_the_previous_level():
     school, sex = Attribute("school", ["none", "primary", "college"]), Attribute("sex", ["f", "m"])
     [levels, suppressed] = read_hierarchies(
         [school, sex], {"school": [{"low": ["none", "primary"]}, {"any": ["low", "college"]}]}
@@ -165,7 +165,7 @@ def test_a_hierarchy_names_groups_of_the_level_before():
         ),
     ],
 )
-def test_a_hierarchy_that_cannot_be_climbed_is_refused(document, message):
+def test_an_invalid_hierarchy_is_refused(document, message):
     school = Attribute("school", ["none", "primary", "college"])
     with pytest.raises(ParameterError, match=message):
         read_hierarchies([school], document)

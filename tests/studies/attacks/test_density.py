@@ -1,4 +1,4 @@
-"""Densities from perturbed values alone, against known mixtures and quadrature."""
+"""Densities from perturbed values, compared with known mixtures and quadrature."""
 
 import numpy as np
 import pytest
@@ -7,25 +7,25 @@ from scipy.stats import norm
 
 
 def mixture(n, rng):
-    """Two peaks, at 0 and 20, of which the second has a share of 0.3."""
+    """Return two peaks at 0 and 20, the second with a share of 0.3."""
     return np.where(rng.random(n) < 0.3, 20.0, 0.0) + 3 * rng.standard_normal(n)
 
 
 @pytest.mark.parametrize("noise", [2.0, 5.0])
-def test_a_known_mixture_is_found_from_noisy_values(noise):
+def test_a_known_mixture_is_estimated_from_noisy_values(noise):
     rng = np.random.default_rng(1)
     found = density(mixture(20_000, rng) + noise * rng.standard_normal(20_000), noise)
     width = found.centres[1] - found.centres[0]
     ends = found.centres + width / 2
     known = 0.7 * norm.cdf(ends, 0, 3) + 0.3 * norm.cdf(ends, 20, 3)
-    # Over 40 other seeds it was at most 0.024; the noisy values are off by 0.03 and 0.11.
+    # For 40 other seeds at most 0.024; the noisy values deviate by 0.03 and 0.11.
     assert np.abs(np.cumsum(found.shares) - known).max() < 0.03
     assert found.shares.sum() == pytest.approx(1)
     assert (found.shares >= 0).all()
 
 
 @pytest.mark.parametrize("noise", [2.0, 30.0])
-def test_the_posterior_mean_is_that_of_the_estimated_density(noise):
+def test_the_posterior_mean_matches_the_estimated_density(noise):
     rng = np.random.default_rng(3)
     found = density(mixture(500, rng) + noise * rng.standard_normal(500), noise)
     width = found.centres[1] - found.centres[0]
@@ -38,6 +38,6 @@ def test_the_posterior_mean_is_that_of_the_estimated_density(noise):
     np.testing.assert_allclose(found.posterior_mean(y), expected, atol=0.05 * noise)
 
 
-def test_noise_too_small_for_a_grid_leaves_the_value_as_it_is():
+def test_noise_too_small_for_the_grid_leaves_values_unchanged():
     values = np.concatenate([np.random.default_rng(4).standard_normal(100), [1e9]])
     np.testing.assert_array_equal(density(values, 0.01).posterior_mean(values), values)

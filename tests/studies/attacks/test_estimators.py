@@ -1,7 +1,7 @@
-"""Every estimator against closed forms on normal data, and against the others.
+"""All estimators against closed forms on normal data, and against each other.
 
-Files of 20 000 records: a mean square error is known to 1 % of itself for one attribute, so that
-"to 5 %" is five standard errors, and no test raises a false alarm in one of 100 000 runs.
+With 20 000 records a mean square error has a standard error of 1 %, so "to 5 %" is five standard
+errors, and each test has false alarms in less than one of 100 000 runs.
 """
 
 import numpy as np
@@ -34,7 +34,7 @@ def independent(*deviations):
 
 
 def attacked(truth, noise, seed=100):
-    """Mean square errors of every attack by attribute."""
+    """Return the mean square errors of all attacks by attribute."""
     perturbed = truth + noise.simulate(len(truth), np.random.default_rng(seed))
     guesses = attack(perturbed, noise)
     assert list(guesses) == list(ESTIMATORS)
@@ -42,12 +42,12 @@ def attacked(truth, noise, seed=100):
 
 
 def posterior_variances(covariance, noise):
-    """Of each attribute: diagonal of (Σ_x⁻¹ + Σ_r⁻¹)⁻¹."""
+    """Return the posterior variance of each attribute: the diagonal of (Σ_x⁻¹ + Σ_r⁻¹)⁻¹."""
     return np.diag(np.linalg.inv(np.linalg.inv(covariance) + np.linalg.inv(noise)))
 
 
 @pytest.mark.parametrize("noise", [np.diag([4.0, 9.0, 1.0]), CORRELATED])
-def test_on_normal_data_errors_are_those_of_the_closed_forms(noise):
+def test_errors_on_normal_data_match_the_closed_forms(noise):
     mse = attacked(normal(COVARIANCE, MEAN), Noise(noise))
     x, r = np.diag(COVARIANCE), np.diag(noise)
     np.testing.assert_allclose(mse["NDR"], r, rtol=0.05)
@@ -56,7 +56,7 @@ def test_on_normal_data_errors_are_those_of_the_closed_forms(noise):
     np.testing.assert_allclose(mse["BE-DR"], posterior, rtol=0.05)
 
 
-def test_bayes_is_the_posterior_mean_as_the_source_writes_it():
+def test_bayes_matches_the_posterior_mean_of_the_source():
     rng = np.random.default_rng(3)
     y = rng.normal(size=(5, 3))
     precision_x, precision_r = np.linalg.inv(COVARIANCE), np.linalg.inv(CORRELATED)
@@ -66,8 +66,8 @@ def test_bayes_is_the_posterior_mean_as_the_source_writes_it():
     np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
-def test_bayes_needs_no_inverse_of_singular_covariances():
-    """All three attributes are one number: the average is used, with a noise of 9/3."""
+def test_bayes_handles_singular_covariances():
+    """All three attributes are equal: the average is used, with a noise variance of 9/3."""
     ones, y = np.ones((3, 3)), np.random.default_rng(4).normal(size=(5, 3))
     average = np.broadcast_to(y.mean(axis=1, keepdims=True), y.shape)
     for noise, variance in ((9 * np.eye(3), 3), (9 * ones, 9)):
@@ -77,13 +77,13 @@ def test_bayes_needs_no_inverse_of_singular_covariances():
 
 @pytest.mark.parametrize("kept", [1, 3, 7])
 def test_principal_components_leave_a_share_p_of_m_of_the_noise(kept):
-    """Theorem 5.2, where the other components of the data are empty."""
+    """Theorem 5.2, with zero variance of the other components."""
     vectors = np.linalg.qr(np.random.default_rng(5).standard_normal((10, 10)))[0][:, :kept]
     mse = attacked(normal(400 * vectors @ vectors.T), independent(*[5.0] * 10))
     assert mse["PCA-DR"].mean() == pytest.approx(25 * kept / 10, rel=0.05)
 
 
-def test_all_components_are_kept_where_all_are_alike():
+def test_all_components_are_kept_if_their_variances_are_equal():
     truth = normal(400 * np.eye(10), records=500)
     noise = independent(*[5.0] * 10)
     perturbed = truth + noise.simulate(500, np.random.default_rng(6))
@@ -92,45 +92,45 @@ def test_all_components_are_kept_where_all_are_alike():
     )
 
 
-def test_spectral_filtering_keeps_what_noise_alone_does_not_explain():
-    """Two strong components and 48 empty ones: the noise's eigenvalues end near (1 + √(m/n))².
+def test_spectral_filtering_keeps_components_above_the_noise():
+    """Two strong components and 48 empty ones: eigenvalues of the noise end near (1 + √(m/n))².
 
-    The largest of them is above that bound for about one seed of six; then 3 are kept.
+    For one seed in six the largest exceeds that bound; then 3 components are kept.
     """
     vectors = np.linalg.qr(np.random.default_rng(7).standard_normal((50, 50)))[0][:, :2]
     mse = attacked(normal(400 * vectors @ vectors.T, records=3_000), independent(*[5.0] * 50))
     assert mse["SF"].mean() == pytest.approx(mse["PCA-DR"].mean(), rel=1e-6)
 
 
-def test_with_ever_more_records_spectral_filtering_keeps_all_that_is_not_empty():
-    """Its bound falls to the noise's variance, so that it ends with the noisy values."""
+def test_spectral_filtering_of_many_records_keeps_all_nonempty_components():
+    """Its bound approaches the noise's variance, so it returns the noisy values."""
     truth = normal(np.diag([100.0, 2.0, 2.0, 2.0]))
     noise = independent(*[1.0] * 4)
     perturbed = truth + noise.simulate(len(truth), np.random.default_rng(8))
     np.testing.assert_allclose(spectral_filtering(perturbed, noise), perturbed, atol=1e-9)
 
 
-def test_very_small_noise_hides_nothing_and_very_large_noise_is_replaced_by_the_mean():
+def test_small_noise_is_kept_and_large_noise_replaced_by_the_mean():
     truth = normal(COVARIANCE, MEAN, records=5_000)
     narrow = attacked(truth, independent(*[1e-6] * 3))
     for name in ("NDR", "UDR", "SF", "BE-DR"):
         np.testing.assert_allclose(np.sqrt(narrow[name]), 1e-6, rtol=0.05)
     wide = attacked(truth, independent(*[200.0] * 3))
     for name in ("UDR", "BE-DR"):
-        # The mean itself is known to 200/√5 000 = 2.8, and the width of the density to about 10.
+        # The mean has a standard error of 200/√5 000 = 2.8, and the density's width of about 10.
         assert (np.sqrt(wide[name]) < 20).all(), name
     assert (np.sqrt(wide["NDR"]) > 190).all()
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_units_change_nothing(name):
+def test_estimates_do_not_depend_on_units(name):
     truth = normal(COVARIANCE, MEAN, records=300)
     noise = Noise(CORRELATED)
     perturbed = truth + noise.simulate(300, np.random.default_rng(9))
     units = np.array([1_000.0, 0.01, 7.0])
     found = ESTIMATORS[name](perturbed, noise)
     other = Noise(CORRELATED * np.outer(units, units))
-    # A grid on the edge of another number of bins would change UDR a little.
+    # A grid with another number of bins would change UDR slightly.
     np.testing.assert_allclose(
         ESTIMATORS[name](perturbed * units, other) / units, found, rtol=1e-4, atol=1e-4
     )
@@ -141,7 +141,7 @@ def test_the_estimated_covariance_of_the_data_is_positive_semidefinite_and_consi
     truth = normal(COVARIANCE)
     perturbed = truth + noise.simulate(RECORDS, np.random.default_rng(10))
     sd = np.sqrt(np.diag(COVARIANCE + CORRELATED))
-    # Five standard errors of a covariance, √2·sd·sd/√n at most.
+    # Five standard errors of a covariance, each at most √2·sd·sd/√n.
     np.testing.assert_allclose(
         data_covariance(perturbed, noise) / np.outer(sd, sd),
         COVARIANCE / np.outer(sd, sd),

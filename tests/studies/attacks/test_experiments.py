@@ -1,6 +1,6 @@
-"""Orderings and limits of the four published experiments, each at a few of its points.
+"""Orderings and limits of the four published experiments at a few points each.
 
-1 000 records of up to 100 attributes: an error over all of them is known to less than 1 %.
+With 1 000 records of up to 100 attributes, the overall error has a standard error below 1 %.
 """
 
 import numpy as np
@@ -17,27 +17,27 @@ ASKED = {"records": 1_000, "seed": 1}
 
 
 def curves(points):
-    """Errors of each attack over the points, and BE-DR's limit."""
+    """Return the errors of each attack over the points, after checks of NDR and BE-DR."""
     points = list(points)
     found = {name: [p.errors[name] for p in points] for name in points[0].errors}
     for p in points:
         assert p.errors["NDR"] == pytest.approx(SIGMA, rel=0.02)
-        # With an estimated covariance BE-DR cannot be better than with the true one, but by chance.
+        # With an estimated covariance BE-DR is better than with the true one only by chance.
         assert p.errors["BE-DR"] >= 0.98 * p.limit
     return found
 
 
-def test_more_attributes_of_few_components_help_every_attack_that_uses_correlations():
+def test_more_attributes_improve_attacks_that_use_correlations():
     found = curves(more_attributes([5, 20, 60], **ASKED))
     for name in ("SF", "PCA-DR", "BE-DR"):
         assert found[name] == sorted(found[name], reverse=True)
         assert found[name][-1] < 0.4 * SIGMA
     assert np.ptp(found["UDR"]) < 0.03 * SIGMA
-    # As many components as attributes: nothing to be told by the others.
+    # With as many components as attributes, other attributes give no information.
     assert found["BE-DR"][0] == pytest.approx(found["UDR"][0], rel=0.02)
 
 
-def test_more_components_help_less_and_in_the_end_not_at_all():
+def test_more_components_reduce_the_benefit_to_zero():
     found = curves(more_components([2, 40, 100], **ASKED))
     for name in ("SF", "PCA-DR", "BE-DR"):
         assert found[name] == sorted(found[name])
@@ -45,7 +45,7 @@ def test_more_components_help_less_and_in_the_end_not_at_all():
     assert found["PCA-DR"][-1] == pytest.approx(found["NDR"][-1], rel=1e-6)
 
 
-def test_a_larger_remainder_makes_projections_worse_than_looking_at_no_other_attribute():
+def test_a_large_remainder_makes_projections_worse_than_univariate_attacks():
     found = curves(larger_remainder([1, 50], **ASKED))
     udr = found["UDR"]
     for name in ("SF", "PCA-DR"):
@@ -53,11 +53,11 @@ def test_a_larger_remainder_makes_projections_worse_than_looking_at_no_other_att
         assert found[name][1] > 1.05 * udr[1]
     assert found["BE-DR"][0] < 0.6 * udr[0]
     assert 0.9 * udr[1] < found["BE-DR"][1] < udr[1]
-    # What PCA-DR loses: 20 of 100 components of the noise, 80 of 50 each of the data.
+    # The error of PCA-DR: 20 of 100 components of the noise, and 80 of variance 50 of the data.
     assert found["PCA-DR"][1] ** 2 == pytest.approx(0.2 * SIGMA**2 + 0.8 * 50, rel=0.03)
 
 
-def test_noise_hides_most_where_its_correlations_are_the_datas():
+def test_noise_protects_best_if_correlated_like_the_data():
     points = list(noise_like_the_data([-1, 0, 1], **ASKED))
     dissimilarities = [point.x for point in points]
     assert dissimilarities == sorted(dissimilarities)
@@ -66,5 +66,5 @@ def test_noise_hides_most_where_its_correlations_are_the_datas():
     for name in ("PCA-DR", "BE-DR"):
         assert found[name] == sorted(found[name], reverse=True)
     assert found["BE-DR"][0] == pytest.approx(found["UDR"][0], rel=0.01)
-    # Spectral filtering takes it for independent noise, and gets worse again.
+    # Spectral filtering assumes independent noise, and gets worse again.
     assert found["SF"][2] > found["SF"][1]

@@ -20,7 +20,7 @@ def records(rng):
 
 @pytest.fixture
 def compare(command):
-    """Run the command."""
+    """Return a runner of the command."""
     return partial(command, "study", "compare")
 
 
@@ -37,7 +37,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_releases_are_a_table(compare, folder):
+def test_releases_are_printed_as_a_table(compare, folder):
     status, said, complaint = compare(folder / "records.csv", *ASKED)
     assert (status, complaint) == (0, "")
     assert said.startswith("400 people; quasi-identifiers town, sex; sensitive illness; means of 1")
@@ -46,7 +46,7 @@ def test_releases_are_a_table(compare, folder):
     assert "promises γ = 19 to everybody and knows no l" in said
 
 
-def test_counted_records_are_the_same_people(compare, folder):
+def test_counted_records_give_the_same_result(compare, folder):
     found = [
         json.loads(compare(folder / file, *ASKED, "--json", *more)[1])
         for file, more in (
@@ -66,7 +66,7 @@ def test_a_hierarchy_generalizes_less_than_suppression(compare, folder):
     assert parameters["levels"]["town"] in (["A1", "A2", "B1"], ["A", "B1"], ["*"])
 
 
-def test_csv_has_a_row_for_each_release(compare, folder):
+def test_csv_has_a_row_per_release(compare, folder):
     _, said, _ = compare(folder / "records.csv", *ASKED, "--csv", "--pair", "town,sex")
     rows = list(csv.DictReader(io.StringIO(said)))
     assert [row["kind"] for row in rows] == [
@@ -75,7 +75,7 @@ def test_csv_has_a_row_for_each_release(compare, folder):
     assert float(rows[1]["uncertainty town sex"]) >= 0
 
 
-def test_a_picture_shows_the_measure_asked_for(compare, folder):
+def test_the_plot_shows_the_requested_measure(compare, folder):
     picture = folder / "lost.svg"
     compare(folder / "records.csv", *ASKED, "--plot", picture, "--measure", "cube_error")
     assert "Releases compared: mean relative error of the cube" in picture.read_text()
@@ -90,5 +90,5 @@ def test_a_picture_shows_the_measure_asked_for(compare, folder):
         (("--quasi", "town,illness", "--sensitive", "illness", "--l", "2"), "'illness' is named"),
     ],
 )
-def test_what_cannot_be_compared_is_one_line(compare, folder, given, complaint):
+def test_invalid_input_is_a_one_line_error(compare, folder, given, complaint):
     assert_one_line(compare(folder / "records.csv", *given), complaint, never=["somebody"])

@@ -1,4 +1,4 @@
-"""``halftruth study rivals``: schemes beside each other on a file of records."""
+"""``halftruth study rivals``: comparison of schemes on a file of records."""
 
 import csv
 import io
@@ -13,13 +13,13 @@ from refusals import assert_one_line
 
 @pytest.fixture
 def rivals(command):
-    """Run the command."""
+    """Return a runner of the command."""
     return partial(command, "study", "rivals")
 
 
 @pytest.fixture
 def records(tmp_path):
-    """A file with 300 records of three columns, one value of which is empty."""
+    """Create a file with 300 records of three columns, one of which has empty values."""
     rng = np.random.default_rng(1)
     rows = ["smoker,drinks,town"]
     for smoker, drinks, town in rng.integers(0, 2, (300, 3)):
@@ -29,7 +29,7 @@ def records(tmp_path):
     return file
 
 
-def test_every_scheme_is_tried_on_the_records_of_a_file(rivals, records):
+def test_all_schemes_are_tried_on_the_records_of_a_file(rivals, records):
     status, out, err = rivals(records, "--json", "--surveys", 1)
     assert (status, err) == (0, "")
     result = json.loads(out)
@@ -50,7 +50,7 @@ def test_every_scheme_is_tried_on_the_records_of_a_file(rivals, records):
         assert [length["frequent"] for length in scheme["lengths"]] == [6, 12, 8]
 
 
-def test_the_table_is_for_people_and_says_what_is_left_out(rivals, records):
+def test_the_table_lists_omitted_schemes(rivals, records):
     status, out, _ = rivals(records, "--surveys", 1, "--gamma", "4", "--max-length", 2)
     assert status == 0
     assert "300 records, amplification 4" in out
@@ -58,7 +58,7 @@ def test_the_table_is_for_people_and_says_what_is_left_out(rivals, records):
     assert "posterior of a property with a prior of 5\u202f%" in out
 
 
-def test_csv_has_a_row_for_each_scheme_and_length(rivals, records):
+def test_csv_has_a_row_per_scheme_and_length(rivals, records):
     status, out, _ = rivals(records, "--csv", "--surveys", 1, "--max-length", 2)
     assert status == 0
     rows = list(csv.DictReader(io.StringIO(out)))
@@ -71,7 +71,7 @@ def test_csv_has_a_row_for_each_scheme_and_length(rivals, records):
     assert [row["condition_number"] for row in split] == ["", ""]
 
 
-def test_a_line_may_stand_for_many_people(rivals, tmp_path):
+def test_a_line_can_count_several_people(rivals, tmp_path):
     file = tmp_path / "counts.csv"
     file.write_text("a,people,b\nno,300,x\nyes,100,x\nno,200,y\n", encoding="utf-8")
     asked = ("--count", "people", "--json", "--surveys", 1, "--min-support", "0.5")
@@ -83,7 +83,7 @@ def test_a_line_may_stand_for_many_people(rivals, tmp_path):
     assert [length["frequent"] for length in result["schemes"][0]["lengths"]] == [2, 1]
 
 
-def test_a_measure_is_drawn(rivals, records, tmp_path):
+def test_a_measure_can_be_plotted(rivals, records, tmp_path):
     picture = tmp_path / "errors.svg"
     asked = ("--surveys", 1, "--plot", picture, "--measure", "condition-number")
     status, _, err = rivals(records, *asked)
@@ -106,9 +106,7 @@ def test_a_measure_is_drawn(rivals, records, tmp_path):
         ),
     ],
 )
-def test_a_file_that_is_no_table_of_categories_is_refused_without_its_answers(
-    rivals, tmp_path, content, said
-):
+def test_an_invalid_file_is_refused_without_quoting_its_answers(rivals, tmp_path, content, said):
     file = tmp_path / "records.csv"
     file.write_bytes(content)
     assert_one_line(rivals(file), said, never=["secret"])
@@ -123,5 +121,5 @@ def test_a_file_that_is_no_table_of_categories_is_refused_without_its_answers(
         (("--plot", "picture.txt"), "plot: expected a file name that ends in one of"),
     ],
 )
-def test_options_outside_their_range_are_one_line(rivals, records, options, said):
+def test_options_out_of_range_are_a_one_line_error(rivals, records, options, said):
     assert_one_line(rivals(records, *options), said)

@@ -1,4 +1,4 @@
-"""Schemes for baskets against matrices written from their definitions, as fractions."""
+"""Schemes for baskets, compared with matrices from their definitions, as fractions."""
 
 import math
 from collections import defaultdict
@@ -35,14 +35,14 @@ def records_of(shape):
 
 
 def bits_of(shape, record):
-    """The basket of a record."""
+    """Return the basket of a record."""
     return tuple(
         int(item == code) for size, code in zip(shape, record, strict=True) for item in range(size)
     )
 
 
 def distribution(scheme, shape, record):
-    """Probability of every report of a record, from the definition of the scheme (FRAPP §2)."""
+    """Return the probability of each report of a record, from the definition (FRAPP §2)."""
     bits = bits_of(shape, record)
     if isinstance(scheme, Mask):
         return {
@@ -77,7 +77,7 @@ cases = pytest.mark.parametrize(
 
 
 @cases
-def test_amplification_is_the_largest_ratio_over_all_pairs_of_records(scheme, shape):
+def test_the_amplification_is_the_largest_ratio_of_two_records(scheme, shape):
     every = [distribution(scheme, shape, record) for record in records_of(shape)]
     ratios = [
         one[report] / other[report] for report in every[0] for one in every for other in every
@@ -86,7 +86,7 @@ def test_amplification_is_the_largest_ratio_over_all_pairs_of_records(scheme, sh
 
 
 @cases
-def test_the_matrix_of_items_held_is_counted_from_all_reports(scheme, shape):
+def test_the_matrix_of_held_items_matches_the_enumeration(scheme, shape):
     attributes = len(shape)
     starts = np.cumsum([0, *shape])
     for length in range(1, attributes + 1):
@@ -104,7 +104,7 @@ def test_the_matrix_of_items_held_is_counted_from_all_reports(scheme, shape):
 
 
 @cases
-def test_expected_reports_of_a_record_reconstruct_exactly_that_record(scheme, shape):
+def test_the_expected_reports_of_a_record_reconstruct_it_exactly(scheme, shape):
     schema = schema_of(shape)
     for record in records_of(shape):
         chances = distribution(scheme, shape, record)
@@ -126,8 +126,8 @@ def test_expected_reports_of_a_record_reconstruct_exactly_that_record(scheme, sh
 
 
 @cases
-def test_simulated_reports_have_the_same_distribution(scheme, shape):
-    # Ten tests at 0.1 %: all of them pass by chance in 99 % of seeds.
+def test_simulated_reports_have_the_defined_distribution(scheme, shape):
+    # Ten tests at the 0.1 % level, which all pass by chance for 99 % of seeds.
     schema, record, count = schema_of(shape), records_of(shape)[-1], 10_000
     reports = scheme.simulate(schema, np.array([record] * count), np.random.default_rng(7))
     chances = distribution(scheme, shape, record)
@@ -139,7 +139,7 @@ def test_simulated_reports_have_the_same_distribution(scheme, shape):
 
 
 @pytest.mark.parametrize("at_once", [True, False])
-def test_mask_gives_what_the_inverse_of_the_matrix_of_all_bits_gives(monkeypatch, at_once):
+def test_mask_matches_the_inverse_of_the_matrix_of_all_bits(monkeypatch, at_once):
     if not at_once:
         monkeypatch.setattr("halftruth_studies.schemes.baskets._AT_ONCE", 0)
     shape = (2, 3, 2)
@@ -160,19 +160,19 @@ def binary(attributes):
 
 
 @pytest.mark.parametrize(("attributes", "p"), [(6, 0.5610), (7, 0.5524)])
-def test_mask_has_the_published_probability_at_an_amplification_of_19(attributes, p):
+def test_mask_has_the_published_probabilities_at_gamma_19(attributes, p):
     schema = binary(attributes)
     mask = Mask.for_amplification(schema, 19)
     assert round(float(mask.ones), 4) == p
     assert 19 * (1 - 1e-6) < mask.amplification(schema) <= 19
 
 
-def test_emask_is_the_best_of_its_amplification_for_evenly_spread_records():
+def test_emask_has_the_smallest_variance_for_evenly_spread_records():
     shape = (2, 3)
     schema = schema_of(shape)
 
     def variance(scheme):
-        """Of the supports of whole records in one report, all records equally likely."""
+        """Variance of the supports of whole records in one report, for equally likely records."""
         even = defaultdict(Fraction)
         for record in records_of(shape):
             for report, chance in distribution(scheme, shape, record).items():
@@ -201,14 +201,14 @@ def test_emask_is_the_best_of_its_amplification_for_evenly_spread_records():
     assert variance(best) < variance(Mask.for_amplification(schema, 19))
 
 
-def test_the_published_cut_and_paste_protects_better_than_it_had_to():
-    # FRAPP has K = 3 and ρ = 0.494 for γ = 19. What a report tells of a record depends on how many
-    # of its items it holds, so over these numbers the ratio is walked for six answers.
+def test_the_published_cut_and_paste_is_stricter_than_necessary():
+    # FRAPP has K = 3 and ρ = 0.494 for γ = 19. The likelihood of a record depends only on how many
+    # of its items a report has, so the ratio is computed over these numbers for six answers.
     rate = Fraction("0.494")
     scheme = CutAndPaste(3, rate)
 
     def chance(own):
-        """Of a report with so many of a record's six items, up to a factor that all have."""
+        """Probability, up to a constant, of a report with `own` of a record's six items."""
         return sum(
             Fraction(1, 4)
             * Fraction(len(list(combinations(range(own), kept))), math.comb(6, kept))
@@ -225,7 +225,7 @@ def test_the_published_cut_and_paste_protects_better_than_it_had_to():
 
 
 @pytest.mark.parametrize("scheme", [EMASK, CutAndPaste(2, Fraction(1, 3))], ids=str)
-def test_the_mean_square_of_weights_is_that_over_all_reports_of_evenly_spread_records(scheme):
+def test_the_mean_square_of_weights_matches_the_enumeration(scheme):
     shape, schema = (2, 2, 2), binary(3)
     square = 0.0
     for record in records_of(shape):
@@ -235,7 +235,7 @@ def test_the_mean_square_of_weights_is_that_over_all_reports_of_evenly_spread_re
     assert scheme.weight_square(3, 2, Fraction(1, 2)) == pytest.approx(square)
 
 
-def test_the_best_cutoff_has_the_smallest_error_of_all_and_tells_of_the_length():
+def test_the_best_cutoff_has_the_smallest_error_at_the_length():
     schema = binary(8)
     best = CutAndPaste.best(schema, 19, 2)
     every = [CutAndPaste.for_amplification(schema, 19, cutoff) for cutoff in range(1, 9)]
@@ -246,7 +246,7 @@ def test_the_best_cutoff_has_the_smallest_error_of_all_and_tells_of_the_length()
 
 
 @pytest.mark.parametrize("cutoff", [1, 2, 3])
-def test_cut_and_paste_tells_nothing_of_itemsets_longer_than_its_cutoff(cutoff):
+def test_cut_and_paste_identifies_no_itemsets_longer_than_its_cutoff(cutoff):
     scheme = CutAndPaste(cutoff, Fraction(1, 3))
     for length in range(1, 7):
         matrix = np.array(scheme.held_matrix(6, length), dtype=float)
@@ -266,7 +266,7 @@ def test_cut_and_paste_tells_nothing_of_itemsets_longer_than_its_cutoff(cutoff):
         (lambda: CutAndPaste.for_amplification(binary(4), 4), "gamma"),
     ],
 )
-def test_parameters_outside_their_range_are_named(make, field):
+def test_parameters_out_of_range_are_refused(make, field):
     with pytest.raises(ParameterError, match="expected") as raised:
         make()
     assert raised.value.field == field

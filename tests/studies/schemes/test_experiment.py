@@ -1,4 +1,4 @@
-"""FRAPP's experiment: what it counts, and the order in which it finds the schemes."""
+"""FRAPP's experiment: its error measures, and the ranking of the schemes."""
 
 import math
 from dataclasses import replace
@@ -25,12 +25,12 @@ from msgspec import structs
 TRUTH = census_counts()
 CENSUS = Records.of(SCHEMA, TRUTH, 0.02)
 
-#: The frequent itemsets of CENSUS by length.
+#: Number of frequent itemsets of CENSUS by length.
 FREQUENT = [19, 101, 204, 172, 72, 13]
 
 
 def small(*sizes, people=400, min_support=0.1, max_length=None):
-    """Records of independent answers."""
+    """Return records of independent answers."""
     schema = Schema([Attribute(f"a{j}", [f"c{c}" for c in range(d)]) for j, d in enumerate(sizes)])
     rng = np.random.default_rng(5)
     codes = np.stack([rng.binomial(d - 1, 0.4, people) for d in sizes], axis=1)
@@ -40,7 +40,7 @@ def small(*sizes, people=400, min_support=0.1, max_length=None):
 
 
 def scheme_of(records, change=lambda table, names: table):
-    """A scheme that tells the truth, changed."""
+    """Return a scheme that reports the truth after `change`."""
 
     def support(names):
         shares = records.truth.marginal(records.schema.positions(names)) / records.truth.reports
@@ -51,7 +51,7 @@ def scheme_of(records, change=lambda table, names: table):
 
 @pytest.fixture(scope="module")
 def census():
-    """One simulated survey of CENSUS with each scheme; without a best guess, which takes longer."""
+    """Errors of each scheme in one simulated survey of CENSUS, without the slower best guess."""
     schemes, left_out = candidates(CENSUS, Fraction(19))
     assert left_out == []
     found = {
@@ -66,7 +66,7 @@ def of(lengths, field):
     return [getattr(length, field) for length in lengths]
 
 
-def test_errors_of_mining_are_those_of_the_sets():
+def test_mining_errors_match_set_differences():
     rng = np.random.default_rng(2)
     for _ in range(50):
         true, estimated = rng.random(12) / 5 + 0.01, rng.random(12) / 5
@@ -88,18 +88,18 @@ def test_errors_of_mining_are_those_of_the_sets():
             assert errors.support_error is None
 
 
-def test_a_scheme_that_tells_the_truth_finds_exactly_the_frequent_itemsets():
+def test_a_truthful_scheme_finds_exactly_the_frequent_itemsets():
     [errors] = errors_of("truth", scheme_of(CENSUS), CENSUS, 1)
     assert of(errors.lengths, "found") == FREQUENT
     for field in ("support_error", "false_negatives", "false_positives", "root_mean_square"):
         assert of(errors.lengths, field) == [0] * 6
 
 
-def test_an_itemset_is_found_only_if_all_itemsets_within_it_were():
+def test_an_itemset_is_found_only_if_all_its_subsets_are():
     records = small(2, 2, 2, min_support=0.01)
 
     def change(table, names):
-        # a0 = c1 seems to be nobody's, and whatever is longer everybody's.
+        # a0 = c1 has an estimate of 0, and all longer itemsets have 1.
         if names == ["a0"]:
             return np.array([1.0, 0.0])
         return table if len(names) == 1 else np.ones_like(table)
@@ -111,7 +111,7 @@ def test_an_itemset_is_found_only_if_all_itemsets_within_it_were():
     assert of(errors.lengths, "found") == [5, 12, 8]
 
 
-def test_a_scheme_that_tells_nothing_of_a_length_finds_nothing_of_it():
+def test_a_scheme_finds_no_itemsets_of_lengths_without_estimates():
     records = small(2, 3, 2)
     silent = scheme_of(records, lambda table, names: table if len(names) == 1 else None)
     [errors] = errors_of("silent", silent, records, 2)
@@ -131,12 +131,12 @@ def test_means_are_over_all_surveys():
         assert both.lengths[k].found == sum(one.lengths[k].found for one in single) / 2
 
 
-def test_every_scheme_has_the_amplification_asked_for(census):
+def test_all_schemes_have_the_requested_amplification(census):
     for amplification in census[1].values():
         assert 19 * (1 - 1e-6) < amplification <= 19
 
 
-def test_condition_numbers_are_constant_for_gamma_diagonal_and_grow_exponentially_for_mask(census):
+def test_condition_numbers_are_constant_for_gamma_diagonal_and_grow_for_mask(census):
     for name in ("gamma-diagonal", "randomized gamma-diagonal"):
         numbers = of(census[0][name], "condition_number")
         assert numbers == pytest.approx([1 + 2000 / 18] * 6)
@@ -147,9 +147,9 @@ def test_condition_numbers_are_constant_for_gamma_diagonal_and_grow_exponentiall
     assert of(census[0]["cut-and-paste, K = 3"], "condition_number")[3:] == [None] * 3
 
 
-def test_gamma_diagonal_is_far_better_for_long_itemsets_and_far_worse_for_single_answers(census):
-    # In a survey of 48 842 people these differ by so many standard errors that none would turn
-    # them round; FRAPP has the first half.
+def test_gamma_diagonal_is_better_for_long_itemsets_and_worse_for_single_answers(census):
+    # In a survey of 48 842 people the differences are many standard errors; FRAPP reports the first
+    # half.
     errors = {name: of(lengths, "root_mean_square") for name, lengths in census[0].items()}
     earlier = ("MASK", "EMASK", "cut-and-paste, K = 6")
     for name in ("gamma-diagonal", "randomized gamma-diagonal"):
@@ -161,8 +161,8 @@ def test_gamma_diagonal_is_far_better_for_long_itemsets_and_far_worse_for_single
     assert found["MASK"][4:] == found["EMASK"][4:] == [0, 0]
 
 
-def test_randomized_matrices_cost_no_accuracy_whatever_alpha():
-    # Long tables have 2 000 cells, whose mean square hardly varies: 1 % in one survey.
+def test_randomized_matrices_cost_no_accuracy_for_any_alpha():
+    # Long tables have 2 000 cells, whose mean square varies by only 1 % between surveys.
     points = randomized_errors(CENSUS, Fraction(19), 1, steps=2)
     assert [point.alpha for point in points] == [0, 0.5, 1]
     # FRAPP's posteriors at half of the range are 33 % and 60 %.
@@ -174,8 +174,8 @@ def test_randomized_matrices_cost_no_accuracy_whatever_alpha():
 
 
 @pytest.mark.parametrize(("gamma", "alpha"), [("19", "5/19"), ("19/2", "1/2"), ("3/2", "0")])
-def test_the_range_of_posteriors_is_that_of_the_extreme_matrices(gamma, alpha):
-    # Whoever knew r would believe this of "the report is the true record".
+def test_the_range_of_posteriors_matches_the_extreme_matrices(gamma, alpha):
+    # The posterior of "the report is the true record" for an attacker who knows r.
     rho, gamma, alpha = Fraction(1, 20), Fraction(gamma), Fraction(alpha)
     reach = alpha * gamma / (gamma + 5)
     extremes = []
@@ -186,7 +186,7 @@ def test_the_range_of_posteriors_is_that_of_the_extreme_matrices(gamma, alpha):
     assert found == tuple(extremes)
 
 
-def test_a_scheme_that_cannot_serve_the_records_is_left_out_with_its_reason():
+def test_an_inapplicable_scheme_is_left_out_with_its_reason():
     records = small(*[2] * 24, people=50, max_length=2)
     schemes, left_out = candidates(records, Fraction(4))
     assert "gamma-diagonal" not in schemes
@@ -208,13 +208,13 @@ def test_a_scheme_that_cannot_serve_the_records_is_left_out_with_its_reason():
         ({"max_length": 3}, "max_length"),
     ],
 )
-def test_what_cannot_be_asked_is_named(asked, field):
+def test_invalid_arguments_are_refused(asked, field):
     with pytest.raises(ParameterError, match="expected") as raised:
         small(2, 2, **asked)
     assert raised.value.field == field
 
 
-def test_charts_of_randomization_are_empty_where_it_cannot_serve_the_records():
+def test_charts_of_randomization_are_empty_if_it_is_inapplicable():
     result = structs.replace(try_schemes(small(2, 3), Fraction(19), 1), randomized=[])
     assert RIVAL_CHARTS["randomization"](result).curves == ()
     assert [curve.defined_points for curve in RIVAL_CHARTS["posterior"](result).curves] == [[], []]
