@@ -218,7 +218,7 @@ for (const [reason, document] of Object.entries(UNPRACTISED)) {
   });
 }
 
-test("receipts state how often other answers give the same report, and decode no code", async () => {
+test("receipts state how often other answers give the same report, and never decode a code", async () => {
   const words = await loadWording("en");
   for (const [name, [document, { views = [undefined], bare = [] } = {}]] of Object.entries(SURVEYS)) {
     for (const first of views) {
