@@ -34,8 +34,8 @@ _MAX_HELP = 2_000
 class MultipleResponse:
     """Multiple-response question; each of its options is a yes/no attribute.
 
-    `name` is the prefix of the names of its attributes, as in ``symptoms.cough``; `label` (the name
-    by default) and `help` are texts of a form above the options, `short` is its name in results.
+    `name` is the prefix of the names of its attributes, as in ``symptoms.cough``. `label` (the name
+    by default) and `help` are texts of a form above the options; `short` is the name in results.
     """
 
     name: str
@@ -98,7 +98,7 @@ class Attribute:
     short_answers : mapping of str to str or mapping of str to str
         Names of categories in results; by default the beginning of their labels.
     question : MultipleResponse, optional
-        The question of which this is an option.
+        The question that this attribute is an option of.
 
     Raises
     ------
@@ -274,7 +274,7 @@ class Attribute:
 
     @property
     def question_name(self) -> str | None:
-        """Name of the question of which this is an option; None for other attributes."""
+        """Name of the question that this attribute is an option of; None for other attributes."""
         return None if self.question is None else self.question.name
 
     @property
@@ -311,7 +311,7 @@ class Attribute:
     def short_in(self, *languages: str, ends: bool = False) -> str:
         """Return the name in results; for an option, after that of its question.
 
-        With `ends`, a label that has to be shortened keeps its end besides its beginning.
+        With `ends`, a shortened label keeps its beginning and its end.
         """
         own = self.short_option_in(*languages, ends=ends)
         return own if self.question is None else f"{self.question.short_in(*languages)} – {own}"

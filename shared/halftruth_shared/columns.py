@@ -188,7 +188,7 @@ class AnswerSets(Column):
         return np.where(self._rows < 0, 0, sizes[self._rows] if len(sizes) else 0)
 
     def rows_naming(self, questions: Collection[str]) -> NDArray[np.bool_]:
-        """Return a mask of the rows with an answer to any of some questions."""
+        """Return a mask of the rows with an answer to at least one of some questions."""
         columns = [j for j, name in enumerate(self.questions) if name in questions]
         named = (self.codes[:, columns] >= 0).any(axis=1)
         return np.asarray((self._rows >= 0) & np.append(named, False)[self._rows])
@@ -209,7 +209,7 @@ class AnswerSets(Column):
 
 
 def _sort_consistently(names: Iterable[str], sets: Iterable[Mapping[str, str] | None]) -> list[str]:
-    """Sort names by the order that all sets have in common; keep the order if there is none."""
+    """Sort names by the order that all sets have in common; without one, keep the given order."""
     before: dict[str, dict[str, None]] = {name: {} for name in names}
     for each in sets:
         for first, second in pairwise(each or ()):

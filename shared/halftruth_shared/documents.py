@@ -1,4 +1,4 @@
-"""Questions of a survey as they are written in files and messages."""
+"""Questions of a survey in the format of files and messages."""
 
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
@@ -113,7 +113,7 @@ class AttributeDocument(
         )
 
     def _check_members(self) -> None:
-        """Check that the question has only members of its kind."""
+        """Check that the question has only the members of its kind."""
         if self.kind not in (*KINDS, "several"):
             raise self._error("kind", f"expected one of: {', '.join((*KINDS, 'several'))}")
         kinds = {

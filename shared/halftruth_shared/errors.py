@@ -1,8 +1,8 @@
-"""Every error that halftruth raises on purpose.
+"""All errors that halftruth raises deliberately.
 
 The client adds its own branches in ``halftruth_client.errors``, the collector in
-``halftruth_collector.errors``. A message names the offending field and what would be accepted. A
-message about a record never holds an answer from it.
+``halftruth_collector.errors``. A message names the offending field and the accepted values. A
+message about a record never contains an answer from it.
 """
 
 from collections.abc import Sequence
@@ -14,13 +14,13 @@ class HalftruthError(Exception):
     Parameters
     ----------
     message : str
-        One line for a person: the field, what is wrong, what would be accepted.
+        One line for people: the field, the error, and the accepted values.
     field : str, optional
         Name of the offending field, for programs.
     """
 
     def __init__(self, message: str, *, field: str | None = None) -> None:
-        # Foreign text may hold control characters, and a message is one line.
+        # Quoted text can contain control characters, but a message is one line.
         super().__init__(
             "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in message)
         )
@@ -32,7 +32,7 @@ class SchemaError(HalftruthError):
 
 
 class RecordError(HalftruthError):
-    """A record that does not fit its schema; the message never holds an answer."""
+    """A record that does not fit its schema; the message never contains an answer."""
 
 
 class ParameterError(HalftruthError):
@@ -66,7 +66,7 @@ class SignatureError(HalftruthError):
 
 
 class KeyFileError(HalftruthError):
-    """A file of private keys that cannot be used; the message never holds a key."""
+    """A file of private keys that cannot be used; the message never contains a key."""
 
 
 class EstimateError(HalftruthError):
@@ -74,7 +74,7 @@ class EstimateError(HalftruthError):
 
 
 class NoReports(EstimateError):
-    """Nothing has been counted yet, so nothing can be estimated."""
+    """No reports have been counted yet, so nothing can be estimated."""
 
 
 def listing(options: Sequence[str], limit: int = 8) -> str:

@@ -1,7 +1,7 @@
 """Introduction and ending of a form: sponsor, purpose, consent, thanks and redirect.
 
-They are part of the survey and of its digest, because people decide by them whether to answer. A
-later change would change the digest.
+They are part of the survey and of its digest, because people use them to decide whether to answer.
+A later change would change the digest.
 """
 
 import re
@@ -19,9 +19,9 @@ from .texts import describe_accepted_text, freeze_text
 #: Largest number of characters of each text.
 _TEXTS = {"asked_by": 256, "purpose": 10_000, "consent": 10_000, "thanks": 10_000}
 
-#: An https address, or a path of the site of the form, without characters that browsers rewrite.
+#: An https URL, or a path on the site of the form, without characters that browsers rewrite.
 _ADDRESS = re.compile(r"(https://[^/]|/(?![/\\]))[!-\[\]-~]*", re.ASCII)
-#: A mail address, without characters that could add a subject or another recipient.
+#: An email address, without characters that could add a subject or another recipient.
 _MAIL = re.compile(r"[\w.+-]+@[\w-]+(\.[\w-]+)+", re.ASCII)
 _MOST_CHARACTERS = 2_000
 _LEAST_SECONDS, _MOST_SECONDS = 5, 120
@@ -32,8 +32,8 @@ class Framing(
 ):
     """Introduction and ending of a form, in files and messages; texts may be by language.
 
-    The form does not send whether consent was given, and adds nothing to the address of the
-    redirect. Raises SurveyError for what is invalid.
+    The form does not send whether consent was given, and adds nothing to the URL of the redirect.
+    Raises SurveyError if a field is invalid.
     """
 
     asked_by: Annotated[TextDocument, Meta(description="Who asks.")] = ""
@@ -91,7 +91,7 @@ class Framing(
 
 
 def _is_address(text: str) -> bool:
-    """Return true for an https address, or a path of the site of the form.
+    """Return true for an https URL, or a path on the site of the form.
 
     >>> [_is_address(text) for text in ("https://example.org/a?b=c", "/thanks")]
     [True, True]
@@ -109,7 +109,7 @@ def _is_address(text: str) -> bool:
 
 
 def _is_contact(text: str) -> bool:
-    """Return true for an https address or a mail address.
+    """Return true for an https URL or an email address.
 
     >>> [_is_contact(text) for text in ("survey@example.org", "https://example.org/contact")]
     [True, True]

@@ -69,8 +69,8 @@ class Protection:
     protected, unperturbed : tuple of str
         Attributes that are perturbed, and attributes that are sent unperturbed.
     provable : dict of str to ProvableAnswer
-        Attributes of which a report can prove one answer, but never the other. They are neither in
-        `protected` nor in `unperturbed`.
+        Attributes with one answer that a report can prove; the other can never be proven. They are
+        neither in `protected` nor in `unperturbed`.
     in_words : tuple of str
         Description of the perturbation, if the mechanism has one for respondents.
     unprotected : tuple of str
@@ -247,9 +247,9 @@ def _describe_unprotected(
 def accepted_amplification(survey: Survey, unprotected: Collection[str]) -> Fraction | float:
     """Return the amplification that a caller accepts if some attributes may be unprotected.
 
-    It decides whether a survey is accepted. What a report spends of a budget is
-    :attr:`.Perturbation.spent_amplification`. An allowed attribute that is perturbed and has a
-    condition counts, since a report about it informs about its condition. Of an attribute with a
+    It decides whether a survey is accepted, while :attr:`.Perturbation.spent_amplification` is the
+    amplification that a report spends of a budget. An allowed attribute that is perturbed and has a
+    condition counts, since a report about it informs about its condition. If an attribute has a
     provable answer, only that answer may be unprotected.
     """
     perturbation = survey.perturbation

@@ -1,4 +1,4 @@
-"""Statements about a relay: what it hides, from whom, and under which assumptions."""
+"""Statements about the protection by a relay, and its assumptions."""
 
 import math
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from .shuffling import Shuffled, shuffled
 #: Prior probability in these statements.
 _PRIOR = Fraction(1, 20)
 
-#: Batches from here on are promised with the smaller δ.
+#: Smallest batch for which the statements use the smaller δ.
 _LARGE = 2_000
 
 #: Largest amplification that is proposed.
@@ -21,35 +21,35 @@ _MOST_GAMMA = 10**6
 
 
 def delta_of(batch: int) -> float:
-    """Return the δ that is promised of a batch: 10⁻⁸ from 2 000 reports on, else 10⁻⁶."""
+    """Return the δ of the guarantee for a batch: 10⁻⁸ from 2 000 reports on, else 10⁻⁶."""
     return 1e-8 if batch >= _LARGE else 1e-6
 
 
 def of_hundred(loss: float) -> int:
-    """Return of how many in 100 something is true after a loss that was true of 5, rounded up.
+    """Return the posterior probability, in percent, after a loss from a prior of 5 %, rounded up.
 
     >>> of_hundred(0.53), of_hundred(0.0)
     (9, 5)
     """
     odds = _PRIOR / (1 - _PRIOR) * Fraction(math.exp(loss))
-    # A loss of 0 leaves exactly 5; beyond that nothing is exact.
+    # Only a loss of 0 has an exact result.
     return math.ceil(100 * odds / (1 + odds)) if loss > 0 else 5
 
 
 @dataclass(frozen=True)
 class Relayed:
-    """What the reports of one batch reveal of a person.
+    """Bounds of what the reports of one batch can reveal about a person.
 
-    `gamma` is the amplification of one report, which bounds relay and asker together; `losses` are
-    those of the smallest batch, all of whose reports are honest.
+    `gamma` is the amplification of one report, the bound if relay and collector collude; `losses`
+    are those of the smallest batch, if all of its reports are honest.
 
     Attributes
     ----------
     apart : int
-        Of how many in 100 people something may be true that was true of 5, if the relay and the
-        asker do not work together, but for a chance of δ.
+        Largest posterior probability in percent of a property with a prior of 5 %, except with a
+        probability of δ, if relay and collector do not collude.
     together : int
-        The same, if they do.
+        The same if they collude.
     """
 
     relay: Relay
@@ -60,7 +60,7 @@ class Relayed:
 
     @classmethod
     def of(cls, relay: Relay, gamma: Fraction) -> "Relayed":
-        """Return what batches of reports with an amplification reveal.
+        """Compute the bounds for batches of reports with an amplification.
 
         Examples
         --------
@@ -78,7 +78,7 @@ class Relayed:
         return self.apart < self.together
 
     def sentences(self) -> list[str]:
-        """Return the promise in plain sentences."""
+        """Return the guarantee in plain sentences."""
         least = number(self.relay.batch)
         if not self.hides:
             return [
@@ -93,7 +93,7 @@ class Relayed:
         ]
 
     def sees(self) -> list[str]:
-        """Return what each party sees, and what it must not store."""
+        """Return sentences about the data that each party sees, and must not store."""
         return [
             "The relay sees addresses, when each report comes, and ciphertext of one length; it"
             " sees no report, no id inside and no result. It must not keep addresses, times, the"
@@ -104,7 +104,7 @@ class Relayed:
         ]
 
     def rests_on(self, *, waves: bool = False, timed: bool = False) -> list[str]:
-        """Return the assumptions of the promise, and what it does not cover.
+        """Return the assumptions of the guarantee, and its limits.
 
         `waves` says whether the survey belongs to a series, `timed` whether questions are asked
         after certain answers.
@@ -136,7 +136,7 @@ class Relayed:
         return found
 
     def two_waves(self) -> str:
-        """Say that the losses of waves add up, and what two of them leave."""
+        """Say that the losses of waves add up, with the bound after two waves."""
         both = min(of_hundred(2 * self.losses.tail), self._together(2))
         return (
             "Waves add up, ε and δ of each: after two waves through the relay, of 100 people at"
@@ -151,18 +151,18 @@ class Relayed:
 
 
 def largest_gamma(at_most: int, batch: int) -> int:
-    """Return the largest whole γ, up to a million, with which a batch keeps to a bound.
+    """Return the largest integer γ, up to a million, for which a batch satisfies a bound.
 
-    After a batch of honest reports, something that was true of 5 in 100 people may be true of
-    `at_most`, 6 to 99.
+    The posterior probability of a property with a prior of 5 % is at most `at_most` percent, 6 to
+    99, after a batch of honest reports.
 
     Examples
     --------
     >>> largest_gamma(9, 40_000), largest_gamma(50, 40)
     (113, 19)
     """
-    # What a report by itself keeps to is kept to by every batch, and no report hides among fewer
-    # others than γ.
+    # A bound that a single report satisfies holds for every batch, and a report is not hidden by
+    # fewer than γ others.
     low = math.floor(amplification_for_breach(_PRIOR, Fraction(at_most, 100)))
     high = max(low, min(batch, _MOST_GAMMA)) + 1
     while high - low > 1:
@@ -173,12 +173,12 @@ def largest_gamma(at_most: int, batch: int) -> int:
 
 
 def bounds_of_batch(gamma: Fraction, batch: int) -> tuple[int, int]:
-    """Return of how many in 100 people, if relay and asker work apart, and together."""
+    """Return the posterior probabilities in percent without and with collusion."""
     return _of_batch(gamma, batch)[1:]
 
 
 def _of_batch(gamma: Fraction, batch: int, delta: float | None = None) -> tuple[Shuffled, int, int]:
-    """Return the losses of a batch, and of how many in 100 people apart and together."""
+    """Return the losses of a batch, and the posterior probabilities of `bounds_of_batch`."""
     losses = shuffled(gamma, batch, delta or delta_of(batch))
     if losses is None:
         raise ParameterError("gamma: expected a finite amplification", field="gamma")

@@ -172,7 +172,7 @@ class Schema:
         return {q.name: q.attributes for q in self.questions if q.kind == "several"}
 
     def _check_options(self) -> None:
-        """Check that the options of a question are neighbours and agree, as a form needs it."""
+        """Check that the options of a question are adjacent and consistent, as forms require."""
         names = [question.name for question in self.questions]
         twice = find_repeated(names)
         if twice is not None:
@@ -192,10 +192,10 @@ class Schema:
                 )
 
     def check_conditions(self) -> None:
-        """Raise SchemaError if a condition names anything but categories of earlier attributes.
+        """Raise SchemaError unless all conditions name categories of earlier attributes.
 
-        This is checked for surveys only, since a schema may also consist of some attributes of
-        another one.
+        This is checked for surveys only, since a schema can also consist of some attributes of
+        another schema.
         """
         _ = self._conditions
 
@@ -271,8 +271,8 @@ class Schema:
         ------
         RecordError
             For an unknown or missing attribute, an invalid answer, or an answer to a question that
-            is not asked. The message contains no answer. It contains no unknown key either, since
-            that can be a misplaced answer, but attributes of the schema with similar names.
+            is not asked. The message contains no answer and no unknown key, since a key can be a
+            misplaced answer; it suggests attributes of the schema with similar names.
         """
         if not isinstance(record, Mapping):
             raise RecordError("record: expected a mapping of attribute names to answers")

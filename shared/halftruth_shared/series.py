@@ -1,7 +1,7 @@
 """Series: surveys that ask the same people again, with one total amplification for all of them.
 
-It is part of each survey and of its digest, so what a person was promised of the total cannot be
-changed later without another digest.
+The series is part of each survey and of its digest, so the promised total cannot be changed later
+without changing the digest.
 """
 
 import re
@@ -19,16 +19,16 @@ MOST_WAVES = 1_000
 
 
 class Series(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Membership of a survey in a series, as in files and messages.
+    """Membership of a survey in a series, in the format of files and messages.
 
     Attributes
     ----------
     id : str
-        Of the series: lower-case letters, digits and hyphens, at most 64.
+        Id of the series: lower-case letters, digits and hyphens, at most 64.
     wave : int
         Number of this survey in the series, from 1.
     total_gamma : str or int
-        Largest amplification of all reports of one person together; exact, above 1.
+        Largest joint amplification of all reports of one person; exact, above 1.
     """
 
     id: str

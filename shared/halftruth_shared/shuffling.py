@@ -1,17 +1,18 @@
 """Guarantee against an observer of the counts alone: privacy amplification by shuffling.
 
 Counts do not reveal who sent which report, so each report hides among the others. If every report
-has the amplification γ = e^ε₀, any report is with probability 1/γ a *clone*: as if sent by the
-targeted person, with either of two answers at equal probability. Of n − 1 other people C ~ Bin(n−1,
-1/γ) are clones, and the counts reveal no more than this: A ~ Bin(C, ½) of them look like the first
-answer and C − A like the second, besides the person's own report, which looks like the true answer
-with probability γ/(γ+1) (Feldman, McMillan & Talwar 2021, "Hiding Among the Clones", section 3).
+has the amplification γ = e^ε₀, any report is a *clone* with probability 1/γ: as if sent by the
+targeted person, with either of two answers at equal probability. Of the n − 1 other people,
+C ~ Bin(n−1, 1/γ) are clones. The counts reveal at most that A ~ Bin(C, ½) of the clones look like
+the first answer and C − A like the second, besides the person's own report, which looks like the
+true answer with probability γ/(γ+1) (Feldman, McMillan & Talwar 2021, "Hiding Among the Clones",
+section 3).
 The divergence between the two answers is then a sum over binomial distributions, which
 :func:`divergence` computes.
 
-The sequel of 2023 ("Stronger Privacy Amplification by Shuffling") has 2/(γ+1) in the place of 1/γ.
-Its authors' erratum takes that back for mechanisms with reports that are as likely for the one
-answer as for the other; all of ours have such, but for a single yes/no question. So it is not used.
+The sequel of 2023 ("Stronger Privacy Amplification by Shuffling") has 2/(γ+1) in place of 1/γ. It
+is not used: its erratum excludes mechanisms with reports that are equally likely for both answers,
+and all mechanisms here have such reports, except for a single yes/no question.
 """
 
 import math
@@ -27,48 +28,48 @@ from .privacy import epsilon as epsilon_of
 
 Array = NDArray[np.float64]
 
-#: Distinct values of C; those between two of them count as the smaller one.
+#: Number of evaluated values of C; a value between two of them is rounded down.
 _STEPS = 512
 
-#: Probability, as a part of δ, of fewer clones than evaluated: these count as none.
+#: Probability, as a part of δ, of fewer clones than evaluated, which are treated as no clones.
 _IGNORED = 1e-6
 
-#: More than the relative rounding error of any probability.
+#: Upper bound of the relative rounding error of any probability.
 _ROUNDING = 1e-9
 
 #: Steps of the searches for ε and for the tail.
 _SEARCH = 40
 
-#: Largest number of people; more count as this number.
+#: Largest number of people; larger numbers are reduced to it.
 _MOST = 10**10
 
 #: Largest amplification with any effect of shuffling.
 _LARGEST = 10**12
 
-#: Exponent below which the integrand of a tail is left out.
+#: Exponent below which the integrand of a tail is neglected.
 _FALL = 45.0
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
 
 
 @dataclass(frozen=True)
 class Shuffled:
-    """(ε, δ)-differential privacy of the counts of a survey of some number of honest respondents.
+    """(ε, δ)-differential privacy of the counts of a survey with n honest respondents.
 
-    Whether a person gave one answer or any other, the probability of any set of counts is at most
-    e^ε times as large, plus δ. That is not to say that counts which are more than e^ε times as
-    likely have a probability of at most δ; that holds for `tail`.
+    If a person changes their answer, the probability of any set of counts increases at most by the
+    factor e^ε, plus δ. This does not bound by δ the probability of counts that are more than e^ε
+    times as likely; that bound holds for `tail`.
 
     Attributes
     ----------
     epsilon : float
-        The least of the numerical bound, the closed form and ε₀.
+        The minimum of the numerical bound, the closed form and ε₀.
     tail : float
-        With a probability of δ at most the counts are more than e^tail times as likely by one
-        answer as by another.
+        With a probability of at most δ, the counts are more than e^tail times as likely under
+        one answer as under another.
     closed_form : float or None
-        The bound of Theorem 3.1; None outside of its condition.
+        The bound of Theorem 3.1; None if its condition does not hold.
     local_epsilon : float
-        ε₀, which holds with δ = 0 against everybody.
+        ε₀, which holds with δ = 0 for every adversary.
     """
 
     respondents: int
@@ -83,7 +84,7 @@ class Shuffled:
 def shuffled(gamma: Fraction | float, respondents: int, delta: float) -> Shuffled | None:
     """Return the guarantee for the counts of reports with amplification γ ≥ 1.
 
-    It is None for infinite amplification: a report may prove an answer whatever the others are.
+    It is None for infinite amplification: a report can prove an answer despite the other reports.
     Raises ParameterError unless n ≥ 1 and 0 < δ < 1.
 
     Examples
@@ -113,14 +114,15 @@ def shuffled(gamma: Fraction | float, respondents: int, delta: float) -> Shuffle
 def divergence(epsilon: float, gamma: float, clones: NDArray[np.int64]) -> Array:
     """Hockey-stick divergence max_S P(S) − e^ε Q(S) of one answer from the other, by clones.
 
-    With c clones, P is the number of reports that look like the first answer if it is true, A + 1
-    with probability γ/(γ+1) and else A, and Q the same if the second is. The ratio P/Q increases
-    with that number, so that S is an upper tail. The divergence falls with c and with ε ≥ 0, and is
-    the same the other way round. It is never too small: rounding errors are added.
+    With c clones, P is the distribution of the number of reports that look like the first answer if
+    the first answer is true: A + 1 with probability γ/(γ+1), else A. Q is its distribution if the
+    second is true. The ratio P/Q increases with that number, so S is an upper tail. The divergence
+    decreases in c and in ε ≥ 0, and is symmetric in P and Q. Rounding errors are added, so that
+    it is an upper bound.
     """
     factor = math.exp(epsilon)
     likelier, rarer = max(gamma - factor, 0.0), gamma * factor - 1
-    # P(a) > e^ε Q(a) where a/(c + 1) is more than this.
+    # P(a) > e^ε Q(a) if a/(c + 1) is above this value.
     share = rarer / ((gamma - 1) * (1 + factor))
     smallest = np.floor(share * (clones + 1)) + 1
     at_least = at_least_half(smallest, clones)
@@ -133,7 +135,7 @@ def divergence(epsilon: float, gamma: float, clones: NDArray[np.int64]) -> Array
 def binomial(successes: Array, trials: NDArray[np.int64] | int, chance: float) -> Array:
     """Return binomial probabilities with a small relative error (Loader 2000).
 
-    Successes outside of 0 … trials have the probability 0.
+    Numbers of successes outside of 0 … trials have the probability 0.
     """
     n = np.asarray(trials, float)
     k = np.clip(successes, 0, n)
@@ -160,9 +162,9 @@ def _deviance(observed: Array, expected: Array) -> Array:
 
 
 def at_least_half(smallest: Array, trials: NDArray[np.int64]) -> Array:
-    """Return the probability that of so many fair coins at least `smallest` > trials/2 show heads.
+    """Return the probability of at least `smallest` > trials/2 heads among fair coin flips.
 
-    With k for `smallest` it is k P(k) ∫ (1 − s)^(k−1) (1 + s)^(n−k) ds from 0 to 1, an incomplete
+    With k = `smallest` it is k P(k) ∫ (1 − s)^(k−1) (1 + s)^(n−k) ds from 0 to 1, an incomplete
     beta function.
     """
     n = np.asarray(trials, float)
@@ -179,7 +181,7 @@ def at_least_half(smallest: Array, trials: NDArray[np.int64]) -> Array:
 
 
 class Clones:
-    """Distribution of the number of clones among the others, in blocks that count as their least.
+    """Distribution of the number of clones among the others, in blocks rounded down.
 
     `ignored` is the probability of fewer clones than evaluated.
     """
@@ -198,22 +200,22 @@ class Clones:
         self._masses = np.add.reduceat(binomial(every.astype(float), others, chance), starts)
 
     def divergence(self, epsilon: float) -> float:
-        """Return the mean divergence of one answer from another in a batch, never too small."""
+        """Return an upper bound of the mean divergence of one answer from another in a batch."""
         gamma = self._gamma
         mean = float(self._masses @ divergence(epsilon, gamma, self._clones))
         return mean + self._ignored * max(gamma - math.exp(epsilon), 0.0) / (gamma + 1)
 
 
 def _numerical(gamma: float, local: float, respondents: int, delta: float) -> tuple[float, float]:
-    """The smallest ε for which the mean divergence over C is at most δ, and the tail's.
+    """Return the smallest ε for which the mean divergence over C is at most δ, and the tail's ε.
 
     The divergence at ε' is E[(1 − e^(ε' − loss))₊], so that the loss is above ε with a probability
-    of at most that over 1 − e^(ε' − ε), for any ε' < ε. Unlike the clones' own tail this holds of
-    all that is computed from them, as the counts are.
+    of at most that over 1 − e^(ε' − ε), for any ε' < ε. Unlike the tail of the clones, this holds
+    for everything computed from the clones, such as the counts.
     """
     if gamma <= 1:
         return 0.0, 0.0
-    # More people never protect less.
+    # Protection does not decrease with the number of people.
     clones = Clones(gamma, respondents, _IGNORED * delta)
     low, root = 0.0, 0.0 if clones.divergence(0.0) <= delta else local
     for _ in range(_SEARCH):
@@ -224,7 +226,7 @@ def _numerical(gamma: float, local: float, respondents: int, delta: float) -> tu
         left = 1 - clones.divergence(epsilon) / delta
         return epsilon - math.log(left) if left > 0 else math.inf
 
-    # Golden sections: whatever they find holds.
+    # Golden-section search; every value that it evaluates is a valid bound.
     golden = (math.sqrt(5) - 1) / 2
     start, end = root, local
     first, second = (end - golden * (end - start), start + golden * (end - start))
@@ -236,7 +238,7 @@ def _numerical(gamma: float, local: float, respondents: int, delta: float) -> tu
             first = end - golden * (end - start)
             lower = tail(first)
         else:
-            # Below the smallest ε there is no finite loss.
+            # Below the smallest ε, no loss is finite.
             start, first, lower = first, second, upper
             second = start + golden * (end - start)
             upper = tail(second)

@@ -1,7 +1,7 @@
 """Surveys: questionnaires with the mechanism that perturbs their answers.
 
-An author writes TOML; collectors publish canonical JSON, and its SHA-256 digest names exactly
-this questionnaire with exactly this mechanism. Every report quotes the digest.
+An author writes TOML; collectors publish canonical JSON, whose SHA-256 digest identifies the
+questionnaire with its mechanism. Every report contains the digest.
 """
 
 import hashlib
@@ -54,7 +54,7 @@ _LONG_KEY = re.compile(
 class SurveyDocument(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """A survey as files and messages write it."""
+    """A survey in the format of files and messages."""
 
     id: str
     title: TextDocument
@@ -81,27 +81,27 @@ class Survey:
     title : str or mapping of str to str
         Text, or text by language.
     languages : sequence of str
-        Languages of its texts. The first is that of plain texts and of categories, and the fallback
-        of the others. By default in the order in which texts name them.
+        Languages of its texts. The first is the language of plain texts and of categories, and the
+        fallback for the others. By default in the order of their first use in texts.
     framing : Framing
         Institution, purpose, consent, thanks and redirect.
     series : Series, optional
-        Where people are asked again: the series, which wave of it this is, and its total.
+        Series of a repeated survey, with the number of this wave and the total amplification.
     relay : Relay, optional
-        Who passes reports on in a shuffled batch, where not the respondents' devices send them.
+        Relay that receives the reports from devices and passes them on in a shuffled batch.
     unconfirmed : tuple of str
-        What somebody has to check before it is published: the texts of `unconfirmed` in its file,
-        which an import wrote. No part of what is published.
+        Texts of `unconfirmed` in the survey file, written by an import, which somebody has to check
+        before publication. They are not published.
 
     Raises
     ------
     SurveyError
-        If id, title, description or languages cannot be used.
+        If id, title, description or languages are invalid.
     SchemaError
-        If a question is asked after something else than earlier answers, or if one without
-        protection is asked after a protected one, whose answer it would reveal.
+        If a condition names anything but earlier answers, or if an unprotected question depends on
+        a protected answer, which it would reveal.
     ParameterError
-        If the mechanism cannot serve the schema.
+        If the mechanism cannot be used with the schema.
     """
 
     id: str
@@ -138,7 +138,7 @@ class Survey:
         object.__setattr__(self, "languages", languages)
         self.schema.check_conditions()
         self.perturbation.check_conditions()
-        # A parameter that cannot be written is refused here, not when the survey is published.
+        # Refuse parameters that cannot be serialized now, not when the survey is published.
         self.mechanism.parameters()
         if self.series is not None:
             self.series.check(self.perturbation)
@@ -212,7 +212,7 @@ class Survey:
         )
 
     def document(self) -> SurveyDocument:
-        """Return this survey as a message, every parameter of the mechanism resolved."""
+        """Return this survey as a message, with all parameters of the mechanism resolved."""
         return SurveyDocument(
             id=self.id,
             title=document_text(self.title),
@@ -245,7 +245,7 @@ class Survey:
 
     @cached_property
     def canonical_json(self) -> bytes:
-        """UTF-8 JSON with sorted keys, no blanks and no defaults, the form that is digested."""
+        """UTF-8 JSON with sorted keys, without blanks and defaults; the input of the digest."""
         return msgspec.json.encode(self.document(), order="sorted")
 
     @cached_property
@@ -255,7 +255,7 @@ class Survey:
 
 
 def _take_unconfirmed(content: dict[str, Any]) -> tuple[str, ...]:
-    """Take out of a file what somebody has to check of its questions; it has to be text."""
+    """Remove the texts to be checked from the questions of a file, and return them."""
     attributes = content.get("attributes")
     unconfirmed = []
     for attribute in attributes if isinstance(attributes, list) else ():
@@ -271,7 +271,7 @@ def _take_unconfirmed(content: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _take_perturbed(content: dict[str, Any]) -> list[str] | None:
-    """Take the list of perturbed attributes out of a file, and mark all others not sensitive."""
+    """Remove the list of perturbed attributes from a file, and mark all others as not sensitive."""
     mechanism, attributes = content.get("mechanism"), content.get("attributes")
     if not isinstance(mechanism, dict) or "perturbed" not in mechanism:
         return None
@@ -281,7 +281,7 @@ def _take_perturbed(content: dict[str, Any]) -> list[str] | None:
     named = isinstance(perturbed, list) and all(isinstance(name, str) for name in perturbed)
     if not named or not perturbed or find_repeated(perturbed):
         raise SurveyError(f'{field}: expected different attributes, as in ["armed"]', field=field)
-    # Of a question with several answers the options are perturbed, or none of them.
+    # All options of a multiple-response question are perturbed, or none is.
     stems = {name.partition(".")[0] for name in perturbed} | set(perturbed)
     for attribute in attributes if isinstance(attributes, list) else ():
         if not isinstance(attribute, dict) or str(attribute.get("name")) in stems:
@@ -296,7 +296,7 @@ def _take_perturbed(content: dict[str, Any]) -> list[str] | None:
 
 
 def _with_identities(document: SurveyDocument, perturbed: Sequence[str]) -> SurveyDocument:
-    """Give each attribute that is not perturbed the identity matrix, as surveys are published."""
+    """Add the identity matrix for each unperturbed attribute, as in published surveys."""
     written: Any = document.mechanism
     matrices = dict(written.matrices)
     questions = [question.attributes(document.languages) for question in document.attributes]
@@ -342,7 +342,7 @@ def _texts(
 def _languages(
     listed: Sequence[str], texts: Iterable[Text], questions: Iterable[AttributeDocument]
 ) -> tuple[str, ...]:
-    """Return the languages of a survey: those listed, else in the order in which texts name any."""
+    """Return the listed languages of a survey, or else all, in the order of first use in texts."""
     if isinstance(listed, str) or not all(map(is_language, listed)) or find_repeated(listed):
         raise SurveyError(
             'languages: expected different tags, such as ["en", "de"]', field="languages"
@@ -363,7 +363,7 @@ def _languages(
     return languages
 
 
-#: A message of the validator: what a member should be, what it is, and where it stands.
+#: A message of the validator: the expected and the actual type of a member, and its path.
 _SHAPE = re.compile(r"Expected `(.+?)`, got `(.+?)` - at `\$\.(.+)`")
 _AT = re.compile(r"attributes\[(\d+)\]\.?")
 _WORDS = {
@@ -377,7 +377,7 @@ _WORDS = {
 
 
 def _members(message: str, content: dict[str, Any]) -> list[str]:
-    """Names of the members that the table with an unknown one may have, if it is one of these."""
+    """Names of the allowed members of the table with the unknown member, for some tables."""
     kinds: dict[str, Any] = {
         "attributes": AttributeDocument,
         "form": Framing,
@@ -393,7 +393,7 @@ def _members(message: str, content: dict[str, Any]) -> list[str]:
 
 
 def _shape_error(error: Exception, content: dict[str, Any] | None = None) -> SurveyError:
-    """Return the error for a document of a wrong shape, with what would be accepted."""
+    """Return the error for a document of the wrong shape, with the accepted shape."""
     message = str(error)
     known = [m.kind for m in MECHANISMS] if "`$.mechanism.kind`" in message else []
     if content is not None and message.startswith("Object contains unknown field"):
@@ -408,12 +408,12 @@ def _shape_error(error: Exception, content: dict[str, Any] | None = None) -> Sur
     )
     place = place.replace("[...]", "")
     if content is not None and (at := _AT.match(place)):
-        # Nobody counts the tables of a file.
+        # Name the attribute instead of its index.
         question = content["attributes"][int(at[1])]
         name = question.get("name") if isinstance(question, dict) else None
         if isinstance(name, str):
             place = f"attribute '{name}': {place[at.end() :]}"
-    # Exact numbers are no floating-point numbers.
+    # Exact numbers are not floating-point numbers.
     given = "a decimal number, which is written as text" if got == "float" else _WORDS.get(got, got)
     return SurveyError(f"{place}: expected {expected}, got {given}", field=place)
 
@@ -424,7 +424,7 @@ def read_survey(path: str) -> Survey:
     Raises
     ------
     HalftruthError
-        If the file cannot be read or holds no survey.
+        If the file cannot be read or does not contain a survey.
     """
     try:
         # Some editors begin a file with a byte order mark.

@@ -15,12 +15,12 @@ __all__ = ["QUERIES", "Query", "Result", "name_of", "result_of"]
 
 
 def name_of(query: type[Query[Any]]) -> str:
-    """Name of an analysis, as in addresses and commands."""
+    """Return the name of an analysis, as used in URLs and commands."""
     return query.__module__.rpartition(".")[2].replace("_", "-")
 
 
 def result_of(query: type[Query[R]]) -> type[R]:
-    """Result type of a query."""
+    """Return the result type of a query."""
     [base] = query.__orig_bases__  # type: ignore[attr-defined]
     result: Any = get_args(base)[0]
     kind: type[R] = result if isinstance(result, type) else get_origin(result)[query]
@@ -33,7 +33,7 @@ def _queries() -> dict[str, type[Query[Any]]]:
         for value in vars(import_module(module.name)).values():
             if not isinstance(value, type) or not issubclass(value, Query):
                 continue
-            # Generic bases leave the result open.
+            # A generic base class does not define its result type.
             if value.__module__ == module.name and not getattr(value, "__parameters__", ()):
                 queries[name_of(value)] = value
     return queries

@@ -33,19 +33,19 @@ from ..results.result import Result as Result
 
 Decision = Literal["frequent", "undecided"]
 
-#: What supports are.
+#: Estimator of supports.
 Method = Literal["moment", "likelihood", "model"]
 
-#: The same, or what the design of the reports suggests.
+#: Estimator of supports, or its choice by the design of the reports ("auto").
 AutoMethod = Literal["auto", "moment", "likelihood", "model"]
 
-#: Target of inference: a population that the respondents are a sample of, or these alone.
+#: Target of inference: the population that the respondents are a sample of, or the respondents.
 Target = Literal["population", "respondents"]
 
-#: Where the confidences of rules come from.
+#: Estimator of the confidences of rules.
 Source = Literal["moment", "model"]
 
-#: Where the shares of groups come from, or what the design of the reports suggests.
+#: Estimator of the shares of groups, or its choice by the design of the reports ("auto").
 AutoSource = Literal["auto", "moment", "model"]
 
 _AUTO = (
@@ -57,7 +57,7 @@ _AUTO = (
 #: One category, or any of several, for each of some attributes.
 Answers = Mapping[str, str | Sequence[str]]
 
-#: Groups of categories that count as one, for each of some attributes.
+#: Groups of categories that are merged into one, for each of some attributes.
 Merge = Mapping[str, Sequence[Sequence[str]]]
 
 #: Treatment of categories that are missing values.

@@ -25,10 +25,10 @@ Effect = Literal["difference", "risk_ratio", "odds_ratio"]
 class ComparisonQuery(SampleQuery[Result[Any]], frozen=True, kw_only=True):
     """Comparison of the share of one answer between groups, with intervals and tests.
 
-    Shares are those among the respondents of each group, *people* the estimated number of these
-    respondents. A difference or ratio is that of a group and the one that it is compared with, or
-    of all others; its p-value is of the test that the shares are equal, with the standard error
-    under that hypothesis. *trend* is the mean change of the share from one group to the next.
+    A share refers to the respondents of a group, and *people* is their estimated number. A
+    difference or ratio compares a group with its reference group, or with all other groups. Its
+    p-value is of the test that the shares are equal, with the standard error under that
+    hypothesis. *trend* is the mean change of the share from one group to the next.
     """
 
     answer: Annotated[

@@ -9,6 +9,6 @@ from .base import Query
 class CountsQuery(Query[Result[Any]], frozen=True, kw_only=True):
     """Counts of perturbed records, as reported.
 
-    Each different report is a row, with its values by code, and the number of such *reports*, from
-    which everything else is computed.
+    Each distinct report is a row, with the codes of its values and the number of identical
+    *reports*. All other results are computed from these counts.
     """

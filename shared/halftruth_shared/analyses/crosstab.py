@@ -8,19 +8,19 @@ from msgspec import Meta
 from ..results import Result
 from .base import CovarianceOf, MergeOf, QuestionName, SampleQuery
 
-#: Base of the shares: everybody, or those with a row's or a column's answer.
+#: Base of the shares: all respondents, or the respondents of a row or of a column.
 Percentages = Literal["joint", "row", "column"]
 
 
 class CrosstabQuery(SampleQuery[Result[Any]], frozen=True, kw_only=True):
     """Cross-tabulation of two to four questions, each percentage with its interval.
 
-    *share* is that of a cell among its base. Its set is Fieller's, which is no interval unless the
-    base is significantly above zero. `statistic` is its departure from independent answers in
-    standard errors, among those of the same further answers, and `p_value` that of its test. *base*
-    is the share of a base among everybody, and *people* the estimated number of respondents in it,
-    with an interval for exactly these respondents; where a key is null they are those with any
-    answer to it. Of two questions there are measures of association, too.
+    *share* is the share of a cell in its base, with Fieller's confidence set, which is an interval
+    only if the base is significantly above zero. `statistic` is the departure of the cell from
+    independence within its layer, in standard errors, and `p_value` is of the test of
+    independence. *base* is the share of a base among all respondents, and *people* its estimated
+    number of respondents, with an interval for exactly these respondents; a null key stands for
+    any answer. The result of two questions includes measures of association.
     """
 
     attributes: Annotated[

@@ -8,7 +8,7 @@ from msgspec import Meta
 from ..results import Result
 from .base import AttributeName, CategoryName, EstimateQuery, Items, MergeOf
 
-#: Scores of answers: middles of the bins of numbers, categories that are numbers, requested
+#: Scores of answers: midpoints of the bins of numbers, values of numeric categories, requested
 #: scores, or ranks 1, 2, ….
 CountedAs = Literal["middles", "numbers", "scores", "ranks"]
 
@@ -16,8 +16,8 @@ CountedAs = Literal["middles", "numbers", "scores", "ranks"]
 class DistributionQuery(EstimateQuery[Result[Any]], frozen=True, kw_only=True):
     """Mean and percentiles of a number or of answers in an order, with cumulative shares.
 
-    Missing answers are excluded. By default the score of a number is the middle of its bin, that of
-    a category that is a number is this number, and others have their ranks.
+    Missing answers are excluded. By default the score of a number is the midpoint of its bin, the
+    score of a numeric category is its value, and other answers have their ranks as scores.
 
     A percentile is the score of the answer where the cumulative share reaches it; for numbers it
     is interpolated within a bin. *people* is the estimated number of respondents who answered.

@@ -12,11 +12,11 @@ from .base import Decision, Interactions, MethodOf, MiningQuery, Modelled, Quest
 class ItemsetsQuery(MiningQuery[Result[Any]], frozen=True, kw_only=True):
     """Itemsets whose support reaches a threshold, each with its bounds and a decision.
 
-    They come shortest first, and most frequent first within a length. Decisions have a false
-    discovery rate, and intervals a false coverage rate, of 1 − confidence for all candidates of the
-    lengths that were examined, whichever of them the query asks to see. An itemset is *frequent*
-    where its adjusted p-value is at most 1 − confidence. Best guesses have neither error nor
-    interval, and are undecided.
+    Itemsets are sorted by length, and by decreasing support within a length. The false discovery
+    rate of the decisions and the false coverage rate of the intervals are 1 − confidence over all
+    candidates of the examined lengths, even if the query selects some of them. An itemset is
+    *frequent* if its adjusted p-value is at most 1 − confidence. Best guesses have neither error
+    nor interval, and are undecided.
     """
 
     estimate: MethodOf = "moment"

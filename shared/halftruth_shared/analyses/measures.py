@@ -23,12 +23,12 @@ Associated = Annotated[
 class MeasuresQuery(AnsweredQuery[Result[Any]], frozen=True, kw_only=True):
     """Association measures of two questions, or the map of associations of every pair.
 
-    Of two attributes all measures of their table are given, and of more those that are named. Else
-    it is Goodman–Kruskal τ (*concentration*) of every ordered pair: the relative reduction of the
-    Gini index of `column` given `row`. Its p-value is that of the two answers that depart most
-    clearly from independence, after Bonferroni's correction for the cells of the pair. Intervals of
-    ratios are on the logarithmic scale; measures that are never negative and 0 at independence are
-    corrected for bias, and cut at 0.
+    The result of two attributes has all measures of their table, and the result of more attributes
+    the requested measures. The map has Goodman–Kruskal τ (*concentration*) of every ordered pair:
+    the relative reduction of the Gini index of `column` given `row`. Its p-value is that of the
+    cell with the strongest evidence against independence, with Bonferroni's correction for the
+    cells of the pair. Intervals of ratios are on the logarithmic scale. Nonnegative measures that
+    are 0 at independence are corrected for bias and truncated at 0.
     """
 
     attributes: Associated | None = None
@@ -38,6 +38,6 @@ class MeasuresQuery(AnsweredQuery[Result[Any]], frozen=True, kw_only=True):
 
     @property
     def maps_pairs(self) -> bool:
-        """True if it asks for the map of pairs."""
+        """True if the query requests the map of pairs."""
         single = len(self.attributes or ()) == 2 or self.measures is not None or self.present
         return not single

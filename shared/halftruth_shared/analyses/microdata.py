@@ -24,9 +24,9 @@ from .weighted import Margins
 class Variable(Message, frozen=True, kw_only=True):
     """Variable of weighted records.
 
-    `name` is the attribute's with letters, digits and `_` alone, as R and Python take it.
-    `labels` are its categories as a form shows them, `missing` those that are no answer, and
-    `midpoints` the middles of the bins of a number, before categories that are none.
+    `name` is the name of the attribute, restricted to letters, digits and `_` for R and Python.
+    `labels` are the texts of its categories in a form, and `missing` its missing categories.
+    `midpoints` are the midpoints of the bins of a number, which precede its missing categories.
     """
 
     name: str
@@ -38,19 +38,18 @@ class Variable(Message, frozen=True, kw_only=True):
     midpoints: list[float] | None = None
 
 
-#: What every row says of itself, since files get shared without what was written beside them.
+#: Text in every row, because files are shared without their documentation.
 NO_PERSON = "a combination of answers, no person"
 
 
 class MicrodataResult(Result[Any], frozen=True, kw_only=True):
-    """Weighted records with replicate weights, none of which is a person.
+    """Weighted records with replicate weights; a record is a combination of answers, not a person.
 
-    Each row is a combination of answers with its *weight*, the largest first, and `replicates` are
-    the columns of its replicate weights. The variance of a statistic is `scale` times the sum of
+    Each row is a combination of answers with its *weight*, by decreasing weight, and `replicates`
+    are its columns of replicate weights. The variance of a statistic is `scale` times the sum of
     the squared differences between it and the same statistic with each of these columns.
-    `interactions` is the number of answers in the longest interactions of the model, and `drawn`
-    whether the rows stand for more combinations than these. Its table is that of the files for R
-    and Python.
+    `interactions` is the largest number of answers in an interaction of the model. `drawn` is true
+    if the rows are a sample of the combinations. The files for R and Python have the same table.
     """
 
     query: "MicrodataQuery"
@@ -81,13 +80,13 @@ class MicrodataResult(Result[Any], frozen=True, kw_only=True):
 
 
 class MicrodataQuery(Query[MicrodataResult], frozen=True, kw_only=True):
-    """Weighted records with replicate weights for R or Python, none of which is a person.
+    """Weighted records with replicate weights, for R or Python; no record is a person.
 
     Each row is a combination of answers with the estimated number of respondents who give it, by
     one loglinear model of all answers.
     """
 
-    # What of the same names other queries choose.
+    # Other queries have fields of these names.
     estimate: ClassVar = "model"
     target: ClassVar = "population"
 

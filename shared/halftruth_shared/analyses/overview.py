@@ -12,10 +12,10 @@ from .base import Interactions, MergeOf, MethodOf, Modelled, QuestionName, Sampl
 class OverviewQuery(SampleQuery[Result[Any]], frozen=True, kw_only=True):
     """Distribution of the answers to every question, each share with its bounds.
 
-    A question with several answers has the *share* of those who chose each option, and of those who
-    chose none, where the reports identify it; its *mean_number* is that of options chosen by those
-    who answered. Categories that the survey declares missing are *missing*, as shares of everybody.
-    Without perturbation *effective_reports* answers would be as precise.
+    A multiple-response question has the *share* of respondents who chose each option and, if the
+    reports identify it, of respondents who chose no option; *mean_number* is the mean number of
+    chosen options among respondents who answered. The shares of missing categories, *missing*,
+    refer to all respondents. *effective_reports* unperturbed answers would be as precise.
     """
 
     attributes: (

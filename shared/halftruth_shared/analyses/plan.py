@@ -13,9 +13,9 @@ from .base import AttributeName, AttributeNames, Confidence, TargetOf, data_fram
 if TYPE_CHECKING:
     import pandas as pd
 
-#: What is planned: margins of a share, of a mean as a part of its range, of a share within a group,
-#: of the difference of two groups, and of an odds ratio, as a factor; and the smallest share above
-#: 0, difference and Cramér's V that tests at 5 % find in 80 % of surveys.
+#: Planned quantities: margins of error of a share, of a mean as a part of its range, of a share
+#: within a group, of a difference between two groups, and of an odds ratio, as a factor; and the
+#: smallest share, difference and Cramér's V that a test at 5 % detects with a power of 80 %.
 Planned = Literal[
     "share",
     "detectable_share",
@@ -101,11 +101,12 @@ class PlanRequest(PlanQuery, frozen=True, kw_only=True):
 class PlannedMargin(Message, frozen=True, kw_only=True):
     """Expected precision of one quantity, over the questions or pairs of questions it is about.
 
-    `median` and `worst` are over these; that of one is the median over its cells. They are null
-    where so many reports do not show the quantity. `worst_of` names the questions of the worst, a
-    group first. `respondents_needed` is the number for which the median is the half-width wanted.
-    `examined` of `possible` questions or pairs were evaluated. The margin of a mean is a part of
-    the range of its numbers, and `unit` the range of the worst.
+    `median` and `worst` are over these questions or pairs, each represented by the median over its
+    cells. They are null if this number of reports cannot show the quantity. `worst_of` names the
+    questions of the worst margin, a group first. `respondents_needed` is the number of respondents
+    for which the median is the requested half-width. `examined` of `possible` questions or pairs
+    were evaluated. The margin of a mean is a part of the range of its numbers; `unit` is the range
+    for the worst margin.
     """
 
     quantity: Planned
@@ -121,9 +122,9 @@ class PlannedMargin(Message, frozen=True, kw_only=True):
 class MechanismPlan(Message, frozen=True, kw_only=True):
     """Expected precision under one mechanism; `own` if it is the survey's.
 
-    `max_length` is the number of questions in the largest tables that all questions have.
+    `max_length` is the largest number of questions for which all tables can be estimated.
     `answer_amplification` is the largest amplification of a single question, to someone who already
-    knows all other answers; null if there is none. Mechanisms of one γ divide it differently.
+    knows all other answers; null if it is infinite. Mechanisms of one γ divide it differently.
     `times_bound` is the ratio of the error of its tables of one and two questions to the least that
     any unbiased estimate at this γ can have in all of them, under uniform answers; null if there is
     no such bound.
@@ -140,9 +141,9 @@ class MechanismPlan(Message, frozen=True, kw_only=True):
 class RelayedPlan(Message, frozen=True, kw_only=True):
     """Expected precision behind a relay, of the same kind of mechanism with a larger amplification.
 
-    `gamma` is the largest whole one with which a batch of so many honest reports keeps to the bound
-    wanted. Of 100 people, something that was believed of 5 is believed of `apart` at most where
-    relay and asker do not work together, and of `together` where they do.
+    `gamma` is the largest integer γ for which a batch of `batch` honest reports keeps the requested
+    bound. A property with a prior probability of 5 % has a posterior probability of at most `apart`
+    percent if relay and collector do not collude, and at most `together` percent if they do.
     """
 
     batch: int
@@ -155,12 +156,12 @@ class RelayedPlan(Message, frozen=True, kw_only=True):
 class PlanResult(Message, frozen=True, kw_only=True):
     """Expected precision of a survey, under evenly spread answers or those of a pilot.
 
-    `gamma` is null if the survey's own mechanism has none, and then no other is compared with it,
-    or if it is beyond floating point. `margins` are those of the survey as it is, and `mechanisms`
-    compares it with other mechanisms of the same γ by shares and shares within groups. `advice`
-    says in a sentence which `max_length` is best. `relayed` is null where no bound behind a
-    relay is wanted. `protection` describes the guarantee for the
-    whole record and for a single answer, and what γ permits anybody to learn.
+    `gamma` is null if the survey's mechanism has no finite amplification above 1, so that no other
+    mechanism is compared with it, or if it exceeds floating-point numbers. `margins` are
+    those of the unchanged survey, and `mechanisms` compares it with other mechanisms of the same γ
+    by shares and shares within groups. `advice` is a sentence about the best `max_length`.
+    `relayed` is null if no bound behind a relay is requested. `protection` describes the guarantee
+    for the whole record and for a single answer, and what γ permits somebody to learn.
     """
 
     query: PlanQuery
@@ -192,7 +193,7 @@ class PlanResult(Message, frozen=True, kw_only=True):
         return data_frame(self, 0).set_index(["mechanism", "quantity"])
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Iterate over the rows, one for each mechanism and quantity; the survey's own first."""
+        """Iterate over the rows, one for each mechanism and quantity, the survey's own first."""
         for mechanism in self.mechanisms:
             for each in self.margins if mechanism.own else mechanism.margins:
                 yield (

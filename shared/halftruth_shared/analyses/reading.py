@@ -1,9 +1,10 @@
 """Parsing of queries from texts and back, field by field, so that an error names the field.
 
-Addresses, command lines and forms use the same syntax. Names are separated by commas. An item is
-attribute=category, one per text since categories may hold commas; likewise categories by themselves
-and the terms of a model. A margin is attribute=category:number, one per line. A group is
-attribute=category,category, one per line, with a backslash before a comma inside a category.
+URLs, command lines and forms use the same syntax. Names are separated by commas. An item is
+attribute=category, one per text because categories can contain commas; categories without an
+attribute and the terms of a model are one per text, too. A margin is attribute=category:number,
+one per line. A group is attribute=category,category, one per line, with a backslash before a
+comma inside a category.
 """
 
 import math
@@ -42,9 +43,9 @@ _MOMENTS = {
     inspect.DateType: "a day, such as 2027-03-31",
     inspect.DateTimeType: "a moment with its time zone, such as 2027-03-31T22:00:00Z",
 }
-#: A comma inside a category of a group, and one between two of its categories.
+#: Escaped comma inside a category of a group, and comma between two of its categories.
 _COMMA, _UNESCAPED = "\\,", re.compile(r"(?<!\\),")
-#: The largest integer that JSON represents exactly: no limit in practice.
+#: The largest integer that JSON represents exactly, in place of no limit.
 _NO_LIMIT = 2**53 - 1
 _LISTED = {
     "integers": "integers",
@@ -70,22 +71,22 @@ class Field:
         Type with its limits.
     required : bool
     default : object
-        None if it is omitted by default.
+        None if the field is omitted by default.
     description : str
     of : str
         Kind of its names: "attribute", "category", "measure", "question", or "" without names.
     choices : tuple of str
         All accepted values, or those accepted besides names.
     accepted : str
-        Description of the accepted values.
+        Description of the accepted values, for messages.
     written : str
-        Syntax of each of several values.
+        Syntax of each value, if the field can have several.
     places : tuple of str
         Role of each of its names, if it depends on their order.
     any_of : bool
-        Whether an attribute may be given with several alternative categories.
+        Whether an attribute can have several alternative categories.
     most : int or None
-        Largest number of values, if there is one.
+        Largest number of values, if it is limited.
     """
 
     name: str
@@ -104,7 +105,7 @@ class Field:
 
     @property
     def several(self) -> bool:
-        """True if it may be given more than once."""
+        """True if the field can have several values."""
         return self.kind in _LISTED
 
     def value(self, texts: Sequence[str]) -> Any:
@@ -144,7 +145,7 @@ class Field:
         return converted
 
     def texts(self, value: Any) -> list[str]:
-        """Format a value as the texts that it is parsed from; names with a comma are refused."""
+        """Format a value as the texts from which it is parsed; names with a comma are refused."""
         if self.kind == "items":
             return [
                 f"{name}={category}"
@@ -193,7 +194,7 @@ class Field:
         return {name: each[0] if len(each) == 1 else each for name, each in pairs.items()}
 
     def _lines(self, texts: Sequence[str]) -> Iterator[tuple[str, str]]:
-        """Split lines attribute=…, of which each text has one or several."""
+        """Split texts into lines of the form attribute=…; a text can have several lines."""
         for line in (line.strip() for text in texts for line in text.split("\n")):
             name, equals, rest = line.partition("=")
             if line and not equals:
@@ -250,7 +251,7 @@ def read(kind: type[Q], texts: Mapping[str, Sequence[str]]) -> Q:
 
 
 def make(kind: type[Q], values: Mapping[str, Any]) -> Q:
-    """Make a query from values, without those that are None; errors are those of `read`."""
+    """Make a query from values, ignoring None; raises the errors of `read`."""
     known = fields(kind)
     _check_names(known, values)
     checked = {n: known[n].checked(value) for n, value in values.items() if value is not None}
@@ -258,7 +259,7 @@ def make(kind: type[Q], values: Mapping[str, Any]) -> Q:
 
 
 def write(query: Request) -> dict[str, list[str]]:
-    """Format a query as the texts that it is parsed from, without fields that are None."""
+    """Format a query as the texts from which it is parsed, without fields that are None."""
     return {
         name: field.texts(value)
         for name, field in fields(type(query)).items()
@@ -281,7 +282,7 @@ def _complete(kind: type[Q], values: dict[str, Any]) -> Q:
 
 
 def _grouped(groups: Any) -> Any:
-    """Return groups of categories, where a single one may be given by itself."""
+    """Return groups of categories; a single group need not be in a list."""
     if isinstance(groups, (list, tuple)) and any(isinstance(each, str) for each in groups):
         return [list(groups)]
     return groups
@@ -317,7 +318,7 @@ def _field(field: inspect.Field, type: Any) -> Field:
 
 
 def _annotations(type: inspect.Type) -> tuple[dict[str, Any], Any]:
-    """Annotations of a type or of its elements, and the type without them and None."""
+    """Return the annotations of a type or of its elements, and the type without them and None."""
     if isinstance(type, inspect.Metadata):
         notes, inner = _annotations(type.type)
         return {**notes, **(type.extra or {}), **(type.extra_json_schema or {})}, inner
@@ -341,7 +342,7 @@ def _kind(type: Any) -> Kind:
         case inspect.LiteralType():
             return "choice"
         case inspect.DictType():
-            # Of each attribute one category or several, numbers of categories, or groups of them.
+            # By attribute: a category, several categories, numbers by category, or groups.
             if isinstance(type.value_type, inspect.ListType):
                 return "groups"
             return "margins" if isinstance(type.value_type, inspect.DictType) else "items"
@@ -356,7 +357,7 @@ def _kind(type: Any) -> Kind:
 
 
 def _literals(type: Any) -> Iterator[str]:
-    """The choices of a type, in the order in which they are declared."""
+    """Return the choices of a type, in the order of their declaration."""
     for part in get_args(type):
         yield from _literals(part) if get_origin(type) is not Literal else [str(part)]
 

@@ -20,16 +20,16 @@ Model = Literal["logistic", "linear"]
 
 
 class RegressionQuery(EstimateQuery[Result[Any]], frozen=True, kw_only=True):
-    """Regression of one answer on others, of any number of them and with chosen interactions.
+    """Regression of one answer on any number of other answers, with chosen interactions.
 
-    Outcome and predictors may all be perturbed: what is not known of the true answers is in the
-    errors of the coefficients.
+    Outcome and predictors can all be perturbed; the errors of the coefficients include the
+    uncertainty from the perturbation.
 
-    The *intercept* is the mean score, or the log *odds*, of everybody of all reference categories
-    and scores of 0. A *coefficient* belongs to a term: to the answer to a predictor, compared with
-    that of *against*, to a unit of its scores, or to several of these. Its *odds ratio* is its
-    exponential. Its *marginal effect* is by how much the probability of the answer changes on
-    average where everybody gives the one answer instead of the other, or for a unit of scores.
+    The *intercept* is the mean score, or the log *odds*, of people with all reference categories
+    and scores of 0. A *coefficient* belongs to a term: an answer to a predictor compared with the
+    answer *against*, a unit of its scores, or an interaction of these. The *odds ratio* is the
+    exponential of the coefficient. The *marginal effect* is the average change of the probability
+    of the outcome if everybody gave the one answer instead of the other, or per unit of scores.
     """
 
     outcome: Annotated[AttributeName, Meta(description="The attribute that is to be explained.")]

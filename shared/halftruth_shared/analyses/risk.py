@@ -11,13 +11,14 @@ from .base import AttributeName, Query
 class RiskQuery(Query[Result[Any]], frozen=True, kw_only=True):
     """Risk that someone who knows quasi-identifiers links a person with a sensitive answer.
 
-    It is the share of an answer among people of equal quasi-identifiers, times the probability that
-    their reports are re-identified as what they answered (Guo ch. 5). Cells are of people with
-    equal quasi-identifiers and sensitive answer: *prior* is the share of this answer among those of
-    equal quasi-identifiers, *quasi_linked* the probability that their quasi-identifiers are
-    re-identified, and *posterior* that their answer is, if these are known. *risk* is that of a
-    report re-identified column by column, where attributes are perturbed independently, and
-    *whole_risk* that of one re-identified as a whole; the same of all people is without cells.
+    The risk is the share of an answer among people with equal quasi-identifiers, times the
+    probability that their reports are re-identified as their true answers (Guo ch. 5). A cell
+    consists of people with equal quasi-identifiers and the same sensitive answer: *prior* is the
+    share of this answer among people with these quasi-identifiers, *quasi_linked* the probability
+    that the quasi-identifiers are re-identified, and *posterior* the probability that the answer
+    is, given the quasi-identifiers. *risk* is the risk of re-identification column by column, if
+    attributes are perturbed independently, and *whole_risk* that of the whole report. Rows without
+    a cell are about all people.
     """
 
     quasi: Annotated[

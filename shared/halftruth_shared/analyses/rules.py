@@ -20,11 +20,11 @@ from .base import (
 class RulesQuery(MiningQuery[Result[Any]], frozen=True, kw_only=True):
     """Association rules between the itemsets that the same parameters select, or one rule by name.
 
-    With antecedent and consequent the answer is that rule alone, whatever its support, confidence
-    and lift. Rules come the most usable first, then those with bounds, then in the requested order.
-    The intervals of all rules that fulfil the query together have a false coverage rate of
-    1 − confidence. The reliability of a *confidence* is that of the support, too. For measures, a
-    side is present where all of its items hold.
+    A query with antecedent and consequent selects that rule alone, whatever its support, confidence
+    and lift. Rules are sorted by usability, then rules with bounds before others, then in the
+    requested order. The intervals of all selected rules together have a false coverage rate of
+    1 − confidence. The reliability of a *confidence* takes that of the support into account. For
+    measures, a side of a rule is present if all of its items are.
     """
 
     antecedent: Annotated[
@@ -80,5 +80,5 @@ class RulesQuery(MiningQuery[Result[Any]], frozen=True, kw_only=True):
 
     @property
     def names_rule(self) -> bool:
-        """True if it asks for a single rule."""
+        """True if the query names a single rule."""
         return bool(self.antecedent or self.consequent)

@@ -12,11 +12,11 @@ from .base import AnsweredQuery, AttributeName, AttributeNames, CategoryName, It
 class WavesQuery(AnsweredQuery[Result[Any]], frozen=True, kw_only=True):
     """Change between the waves of a series, with levels and trends, of shares and of means.
 
-    Questions of the same name and the same answers are compared. A *change* is against the wave
-    before, or against one that is chosen. A *trend* is the slope of a straight line through the
-    levels, per wave, each weighted by its precision. Errors of both take waves to be independent,
-    and adjusted p-values are those among all changes and trends of the result. With groups, levels
-    are differences of each group from the reference.
+    Questions with the same name and the same answers are compared. A *change* is relative to the
+    previous wave, or to a chosen wave. A *trend* is the slope, per wave, of a straight line through
+    the levels, weighted by their precision. The errors of both assume independent waves, and
+    p-values are adjusted for all changes and trends of the result. With groups, levels are
+    differences of each group from the reference.
     """
 
     attributes: (

@@ -22,10 +22,10 @@ Margins = Annotated[
 class WeightedQuery(SampleQuery[Result[Any]], frozen=True, kw_only=True):
     """Distribution of answers in a population of known margins.
 
-    *share* is the share of an answer given the margins, *unweighted* that without them, and
-    *design_effect* the variance of the former over that of the latter. Calibration has one test for
-    each question, in their order, whether those whose answers count are a sample of people with
-    these margins.
+    *share* is the share of an answer given the margins, *unweighted* the share without them, and
+    *design_effect* the ratio of their variances. Calibration has one test for each question, in the
+    order of the questions: whether the respondents with an answer are a sample of people with these
+    margins.
     """
 
     margins: Margins

@@ -38,7 +38,7 @@ class MarginMoments(ABC):
         """Return the mean product of the weights of the reports for pairs of cells, shape (R,).
 
         `first` and `second`, of shape (R, k), are the places of the cells of each pair. Raises
-        ValueError if both cells of a pair name a category of one axis, and not the same.
+        ValueError if the cells of a pair have different categories of one axis.
         """
 
 

@@ -3,8 +3,8 @@
 Points are one-dimensional subspaces of F_q^t, represented by the vector whose first nonzero
 coordinate is 1. They are numbered by the place of that 1, and then by the following coordinates,
 read as digits of a number: first the q^{t−1} points (1, y'), then the points of PG(t−2, q) with a
-0 in front. Exact samplers take one point at a time, with integers of any size; functions with a
-plural name do the same for arrays.
+0 in front. Exact samplers process one point at a time, with integers of any size; functions with
+a plural name process arrays.
 """
 
 from collections.abc import Iterator

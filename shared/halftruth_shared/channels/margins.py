@@ -32,7 +32,7 @@ class KroneckerMargins(MarginMoments):
         shape = np.array(self._y.shape)
         both, neither = (first < shape) & (second < shape), named == shape
         if math.prod(2 * shape + 1) <= _PRODUCT_CELLS:
-            # Along an axis that only one cell names, the places follow those of both cells.
+            # Places of axes with a category of one cell only follow the places for both cells.
             return np.asarray(self._products[tuple(np.where(both, named, named + shape).T)])
         return self._products_by_pattern(named, both, neither)
 
@@ -40,7 +40,7 @@ class KroneckerMargins(MarginMoments):
     def _products(self) -> Array:
         """Products for all pairs of cells, shape (2·d_1 + 1, …).
 
-        Along each axis, the places are the categories of both cells, of one, and of neither.
+        Along each axis, the places are the categories of both cells, of one cell, and of no cell.
         """
         steps = [
             concatenate_steps(factor.solve_squared, append_sum(factor.solve))

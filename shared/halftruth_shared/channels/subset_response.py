@@ -103,7 +103,7 @@ class SubsetResponse(Operator):
         return self.share * (self.gamma - 1) ** 2 * own**2 / (own + (self.gamma - 1) * spread)
 
     def merged(self, cells: int) -> UniformMixture:
-        """Return k-ary response to a margin, a symbol standing for all cells that agree with it."""
+        """Return k-ary response to a margin; a symbol represents all cells that agree with it."""
         return UniformMixture((cells,), (self.gamma - 1) * self.share)
 
     # The channel.
@@ -132,7 +132,7 @@ class SubsetResponse(Operator):
         return np.asarray(sums[..., _placement(self.cells, self.symbols)])
 
     def sums_of_few(self, symbols: Integers, values: Array) -> Array:
-        """Sum, for each cell, the values (…, symbols) of those few symbols that its subset has."""
+        """Sum, for each cell, the values (…, symbols) of the given symbols that its subset has."""
         result = np.empty((*values.shape[:-1], self.cells))
         for part in split_rows(self.cells, len(symbols)):
             result[..., part] = values @ self.belongs(symbols, part)

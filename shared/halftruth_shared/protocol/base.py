@@ -20,7 +20,7 @@ def _hexadecimal(digits: int) -> Meta:
     return Meta(extra_json_schema={"pattern": f"^[0-9a-f]{{{digits}}}$"})
 
 
-#: Texts with a pattern, which is checked where they are used.
+#: Texts with a pattern, which is checked where the text is used.
 Digest = Annotated[
     str, _hexadecimal(64), Meta(description="SHA-256 of a survey's canonical JSON, hexadecimal.")
 ]
@@ -56,8 +56,8 @@ class Problem(Message, frozen=True, kw_only=True):
 def prepare(kind: type[msgspec.Struct]) -> None:
     """Prepare msgspec for decoding a type and all types derived from it.
 
-    msgspec inspects a type when it first decodes one, and two threads that do so at the same moment
-    crash the process. So each type is inspected where it is defined, before there are threads.
+    msgspec inspects a type when it first decodes it, and two threads that do so at the same time
+    crash the process. So each type is inspected where it is defined, before threads are started.
     """
     msgspec.json.Decoder(kind)
     for derived in kind.__subclasses__():
@@ -70,7 +70,7 @@ def encode(message: object) -> bytes:
 
 
 def decode(content: bytes | bytearray, kind: type[T]) -> T:
-    """Return the message that JSON holds; msgspec.DecodeError if it holds something else."""
+    """Return the message in a JSON text; msgspec.DecodeError if it does not match the type."""
     return msgspec.json.decode(content, type=kind, dec_hook=decode_column)
 
 
@@ -81,7 +81,7 @@ def check_hexadecimal(field: str, text: str) -> None:
 
 
 def check_operator_keys(operator_keys: Collection[str]) -> frozenset[str]:
-    """Return the public keys of operators that a caller pins; ParameterError for anything else."""
+    """Check the operator keys that a caller pins, and return them; ParameterError if invalid."""
     pins = frozenset(operator_keys)
     if isinstance(operator_keys, str) or not all(
         isinstance(key, str) and _HEX_32.fullmatch(key) for key in pins

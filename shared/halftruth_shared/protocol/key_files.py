@@ -1,4 +1,4 @@
-"""Files of private keys, readable by their owner alone.
+"""Files of private keys, which only their owner can read.
 
 A file is created atomically and never overwritten, and a change replaces it atomically: a lost
 private key cannot be recovered.
@@ -36,7 +36,7 @@ def create_key_file(path: str | Path, content: bytes) -> None:
 
 
 def read_key_file(path: str | Path) -> bytes:
-    """Read private keys from a file; KeyFileError if others than its owner may read it."""
+    """Read private keys from a file; KeyFileError if anyone but its owner can read it."""
     try:
         with open(path, "rb") as file:
             mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
@@ -66,9 +66,9 @@ def format_private_key(private: X25519PrivateKey | Ed25519PrivateKey) -> bytes:
 def change_key_file(path: str | Path, change: Callable[[bytes], bytes]) -> bytes:
     """Apply a change to the keys in a file, atomically, and return its new content.
 
-    The new file is written beside the old one, under a name that only one change can have at a
-    time; it keeps the owner. Raises KeyFileError if the file cannot be read or written, or another
-    change is going on.
+    The new file is written beside the old one, under a name that only one change can use at a time,
+    and gets the same owner. Raises KeyFileError if the file cannot be read or written, or if
+    another change is in progress.
     """
     old = Path(path)
     new = old.with_name(old.name + ".new")

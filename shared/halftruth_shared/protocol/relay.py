@@ -1,4 +1,4 @@
-"""Relays: another party that passes reports on in one shuffled batch.
+"""Relays: third parties that receive reports and pass them on in shuffled batches.
 
 The relay's address and key, the collector's sealing key and the size of a batch are part of the
 survey and of its digest, so that a collector cannot change any of them between two visits.
@@ -17,7 +17,7 @@ from .terms import Terms
 
 _OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
 _LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
-#: An address without what programs normalize. The JavaScript client has the same pattern.
+#: A URL without parts that programs normalize. The JavaScript client has the same pattern.
 _URL = re.compile(
     rf"(?:https://(?:(?:{_LABEL}\.)*[a-z](?:[a-z0-9-]{{0,61}}[a-z0-9])?|{_OCTET}(?:\.{_OCTET}){{3}})"
     rf"|http://(?:localhost|127(?:\.{_OCTET}){{3}}|\[::1\]))"
@@ -32,20 +32,20 @@ _LEAST_BATCH, _MOST_BATCH = 2, 10**9
 class Relay(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """The relay of a survey, as in files and messages.
+    """The relay of a survey, in the format of files and messages.
 
     Attributes
     ----------
     url : str
-        Address of the relay: https, or http on this machine.
+        URL of the relay: https, or http on this machine.
     key : str
         X25519 public key of the relay, 64 hexadecimal digits.
     sealing_key : str
-        X25519 public key of the collector, which the reports inside are sealed to.
+        X25519 public key of the collector, to which the inner reports are sealed.
     batch : int
-        Least number of reports that the relay passes on.
+        Minimum number of reports that the relay passes on together.
     release : {"closing", "batches"}
-        Whether it passes on all reports once the survey is closed, or batches in the meantime too.
+        Whether it passes on all reports when the survey is closed, or also batches before that.
 
     Raises
     ------
@@ -77,10 +77,10 @@ class Relay(
             raise _fault("release", '"closing" or "batches"')
 
     def check(self, perturbation: Perturbation) -> None:
-        """Raise SurveyError if reports of a survey cannot hide among each other.
+        """Raise SurveyError if the reports of a survey cannot hide among each other.
 
-        Unprotected answers and answers that a report can prove split a batch into groups that can
-        be told apart.
+        Unprotected answers and answers that a report can prove split a batch into groups that the
+        collector can distinguish.
         """
         if perturbation.mechanism.randomized_by != "device":
             raise SurveyError(
@@ -101,7 +101,7 @@ class Relay(
         )
 
     def check_terms(self, terms: Terms) -> None:
-        """Raise ParameterError if terms tell reports of a batch apart, or limit their number."""
+        """Raise ParameterError if terms distinguish or limit the reports of a batch."""
         if terms.sealing_key is not None:
             raise ParameterError(
                 "sealing_key: the survey has a relay and says itself which key its reports are"

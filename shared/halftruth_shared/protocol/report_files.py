@@ -1,9 +1,9 @@
-"""Reports as files: how an app's back end, a queue or a log shipper leaves them to be counted.
+"""Files of reports, by which a back end, a queue or a log shipper delivers reports for counting.
 
-A file is Parquet, or JSON with one report per line, and holds only what clients send: for each
-report its `id`, its survey's `digest`, and `values` or `sealed` bytes, with an `invitation` if
-there is one. It does not reveal the order of arrival. Complete files are renamed to their final
-names; a manifest with their sizes and hashes follows, so that lost or truncated files are noticed.
+A file is Parquet, or JSON with one report per line. It contains only data from clients: for each
+report its `id`, its survey's `digest`, `values` or `sealed` bytes, and perhaps an `invitation`. It
+does not reveal the order of arrival. Complete files are renamed to their final names; a manifest
+with their sizes and hashes follows, so that lost or truncated files are detected.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ Form = Literal["parquet", "ndjson"]
 #: Default number of reports in one file.
 ROWS = 250_000
 
-#: A manifest's name begins and ends with these.
+#: Prefix and suffix of the name of a manifest.
 MANIFEST = ("manifest-", ".json")
 
 
@@ -65,30 +65,30 @@ def write_reports(
     form: Form = "parquet",
     rows: int = ROWS,
 ) -> Manifest:
-    """Write reports to new files of a folder, all of them or none.
+    """Write reports to new files in a folder, all of them or none.
 
-    Reports are shuffled. Writing a batch twice does no harm, since each id is counted once.
+    Reports are shuffled. Writing a batch twice is harmless, since each id is counted once.
 
     Parameters
     ----------
     batches : iterable of ReportBatch or SealedBatch
-        As clients send them to a collector.
+        Batches in the form that clients send to a collector.
     folder : str or Path
         Created if it does not exist.
     form : {"parquet", "ndjson"}
         Parquet needs pyarrow, the extra ``parquet`` of client and collector.
     rows : int
-        Most reports in one file.
+        Maximum number of reports in one file.
 
     Returns
     -------
     Manifest
-        Which is in the folder, too.
+        The manifest, which is also written to the folder.
 
     Raises
     ------
     ParameterError
-        If the folder cannot be written, or there is no such form.
+        If the folder cannot be written, or the form is unknown.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def _folder_errors(folder: Path) -> Iterator[None]:
 
 
 def _write(path: Path, content: bytes, rows: int, waiting: dict[Path, Path]) -> ReportFile:
-    # Begins with a dot, so that no pattern finds it.
+    # A name with a leading dot, so that no file pattern matches it.
     temporary = path.with_name(f".{path.name}")
     with _folder_errors(path.parent):
         descriptor = open_new(temporary)

@@ -1,4 +1,4 @@
-"""Reports on their way to a collector, and the invitations to send them."""
+"""Messages with reports for a collector, and about invitations."""
 
 from typing import Annotated
 from uuid import UUID
@@ -11,7 +11,7 @@ _Id = Annotated[UUID, Meta(description="A random UUID that stays with the report
 
 
 class Report(Request, frozen=True, kw_only=True):
-    """One perturbed record, with an invitation (hexadecimal) where the survey asks for one."""
+    """One perturbed record, with an invitation (hexadecimal) if the survey requires one."""
 
     id: _Id
     values: Annotated[
@@ -55,7 +55,7 @@ class SealedBatch(Request, frozen=True, kw_only=True):
 
 
 class RelayedBatch(Request, frozen=True, kw_only=True):
-    """Reports that a relay passes on, in random order and without the ids that it knows them by."""
+    """Reports that a relay passes on, in random order and without the ids that the relay knows."""
 
     digest: Digest
     relayed: Annotated[
@@ -77,7 +77,7 @@ class RelayedBatch(Request, frozen=True, kw_only=True):
 
 
 class Receipt(Message, frozen=True, kw_only=True, omit_defaults=True):
-    """Numbers of the reports of a batch that were counted now, and before."""
+    """Numbers of reports of a batch that were counted now, and that were counted before."""
 
     accepted: Annotated[int, Meta(ge=0, description="Reports counted now.")]
     duplicates: Annotated[int, Meta(ge=0, description="Reports that had been counted before.")]
@@ -87,7 +87,7 @@ class Receipt(Message, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class InvitationCheck(Request, frozen=True, kw_only=True):
-    """Query for an invitation by its hash, which is no use for sending a report."""
+    """Query for an invitation by its hash, which cannot be used to send a report."""
 
     hash: InvitationHash
 

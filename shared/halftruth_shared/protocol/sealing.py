@@ -1,11 +1,11 @@
-"""Sealed reports, which can be read by the collector alone.
+"""Sealed reports, which only the collector can read.
 
 A report is encrypted to the collector's key with HPKE (RFC 9180), bound to the survey's digest
-and the report's id. All reports of a survey have one length, which thus reveals nothing.
+and the report's id. All reports of a survey have the same length, so the length reveals nothing.
 
-A report of a survey with a relay is sealed twice: inside, with its id, to the collector's key, and
-around that to the relay's key, bound to another id. So the relay cannot read a report or its id,
-and the collector sees nothing that the relay or anybody before it has seen.
+A report of a survey with a relay is sealed twice: first, with its id, to the collector's key, and
+the result to the relay's key, bound to another id. So the relay cannot read a report or its id,
+and the collector sees nothing that the relay or the network before it has seen.
 """
 
 import re
@@ -28,15 +28,15 @@ from .key_files import (
 )
 from .relay import Relay
 
-#: Prefixes of what a report and its envelope are bound to, for domain separation.
+#: Prefixes of the HPKE info of a report and of its envelope, for domain separation.
 _PURPOSE = b"halftruth sealed report 1\n"
 _RELAYED = b"halftruth relayed report 1\n"
 _ENVELOPE = b"halftruth relay envelope 1\n"
 
-#: Bytes of the ephemeral public key and of the tag, by which sealed bytes are longer.
+#: Number of bytes that sealing adds: the ephemeral public key and the tag.
 _ENC, _TAG = 32, 16
 
-#: Bytes of an invitation, and of an id.
+#: Number of bytes of an invitation, and of an id.
 _INVITATION, _ID = 16, 16
 
 _SUITE = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_128_GCM)
@@ -46,7 +46,7 @@ _PEM_BLOCK = re.compile(rb"-----BEGIN [^-]*-----[^-]*-----END [^-]*-----\n?")
 class SealingKeys:
     """The private keys of a collector, newest first.
 
-    Reports are sealed to the newest; the older ones decrypt those still in transit.
+    Reports are sealed to the newest key; the older keys decrypt reports that are still in transit.
     """
 
     def __init__(self, private: tuple[X25519PrivateKey, ...]) -> None:
@@ -64,7 +64,7 @@ class SealingKeys:
     def read(cls, path: str | Path) -> "SealingKeys":
         """Read the keys of a file of PEM blocks (PKCS #8, not encrypted).
 
-        Raises KeyFileError if it cannot be read, others may read it, or it holds something else.
+        Raises KeyFileError if the file cannot be read, is readable by others, or is invalid.
         """
         return cls._parse(path, read_key_file(path))
 
@@ -105,7 +105,7 @@ class SealingKeys:
         return SealingKeys(left)
 
     def decrypt(self, sealed: bytes, info: bytes) -> bytes | None:
-        """Decrypt what was sealed to one of these keys; None where none opens it."""
+        """Decrypt bytes that were sealed to one of these keys; None if no key fits."""
         for key in self._private:
             try:
                 return _SUITE.decrypt(sealed, key, info=info)
@@ -115,10 +115,10 @@ class SealingKeys:
 
 
 def create_sealing_key(path: str | Path) -> str:
-    """Put a new newest key into a file, which is created where it does not exist.
+    """Add a new key as the newest to a file, which is created if it does not exist.
 
-    Returns its public key. Raises KeyFileError if the file cannot be read or written, or holds
-    something else.
+    Returns its public key. Raises KeyFileError if the file cannot be read or written, or its
+    content is invalid.
     """
     if Path(path).exists():
         return _change(path, SealingKeys._with_new).public[0]
@@ -130,14 +130,14 @@ def create_sealing_key(path: str | Path) -> str:
 def retire_sealing_key(path: str | Path, public: str) -> None:
     """Remove a key from a file; reports sealed to it can never be decrypted again.
 
-    Raises ParameterError if the file does not hold the key, or no other one; KeyFileError if it
-    cannot be read or written.
+    Raises ParameterError if the file does not contain the key, or no other key; KeyFileError if the
+    file cannot be read or written.
     """
     _change(path, lambda keys: keys._without(public))
 
 
 def _change(path: str | Path, change: Callable[[SealingKeys], SealingKeys]) -> SealingKeys:
-    """Put other keys into a file, and return them."""
+    """Replace the keys in a file, and return the new ones."""
     parse = partial(SealingKeys._parse, path)
     return parse(change_key_file(path, lambda pem: change(parse(pem)).to_pem()))
 
@@ -147,8 +147,8 @@ def seal(
 ) -> bytes:
     """Encrypt a packed report to the sealing key of a survey with a digest.
 
-    Raises ParameterError if nothing can be encrypted to the key. An invitation has 32 hexadecimal
-    digits.
+    Raises ParameterError if the key cannot be used for encryption. An invitation has 32
+    hexadecimal digits.
     """
     plaintext = packed + bytes.fromhex(invitation or "")
     return _encrypt("sealing_key", public_key, _info(_PURPOSE, digest, report_id), plaintext)
@@ -162,9 +162,9 @@ def open_sealed(
     packed_size: int,
     with_invitation: bool,
 ) -> tuple[bytes, str | None]:
-    """Decrypt a report, and return it packed with its invitation, if the survey asks for one.
+    """Decrypt a report, and return it packed, with its invitation if the survey requires one.
 
-    Raises ReportError if it was sealed to another key, for another survey or id, or was altered.
+    Raises ReportError if it was sealed to another key, or for another survey or id, or was altered.
     """
     plaintext = _decrypt(
         keys,
@@ -182,9 +182,9 @@ def seal_for_relay(
 ) -> bytes:
     """Encrypt a packed report with its id to the collector, and the result to the relay.
 
-    The collector counts the report once by `report_id`, which the relay never sees; the relay keeps
-    it once by `relay_id`, which the collector never sees. Raises ParameterError if nothing can be
-    encrypted to one of the keys.
+    The collector detects duplicates by `report_id`, which the relay never sees; the relay detects
+    them by `relay_id`, which the collector never sees. Raises ParameterError if one of the keys
+    cannot be used for encryption.
     """
     info, report = _info(_RELAYED, digest), report_id.bytes + packed
     inner = _encrypt("relay.sealing_key", relay.sealing_key, info, report)
@@ -192,17 +192,17 @@ def seal_for_relay(
 
 
 def relayed_size(packed_size: int) -> int:
-    """Return the bytes of a sealed report as a relay passes it on."""
+    """Return the number of bytes of a sealed report that a relay passes on."""
     return _ENC + _ID + packed_size + _TAG
 
 
 def open_envelope(
     keys: SealingKeys, digest: str, relay_id: UUID, sealed: bytes, packed_size: int
 ) -> bytes:
-    """Decrypt, by the keys of a relay, the report inside, which is sealed to the collector.
+    """Decrypt an envelope with the keys of a relay, and return the sealed report inside.
 
-    Raises ReportError if it was sealed to another key, for another survey or id, was altered, or
-    does not have the length of this survey's reports.
+    Raises ReportError if the envelope was sealed to another key, for another survey or id, or
+    altered, or if the inner report does not have the length of this survey's reports.
     """
     return _decrypt(
         keys,
@@ -218,7 +218,7 @@ def open_relayed(
 ) -> tuple[UUID, bytes]:
     """Decrypt a report that a relay passed on, and return its id and the packed report.
 
-    Raises ReportError if it was sealed to another key or for another survey, or was altered.
+    Raises ReportError if the report was sealed to another key or for another survey, or altered.
     """
     plaintext = _decrypt(
         keys,
@@ -232,12 +232,12 @@ def open_relayed(
 
 
 def _encrypt(field: str, public_key: str, info: bytes, plaintext: bytes) -> bytes:
-    """Encrypt to a public key that a field holds."""
+    """Encrypt to the public key in a field."""
     try:
         key = X25519PublicKey.from_public_bytes(bytes.fromhex(public_key))
         return _SUITE.encrypt(plaintext, key, info=info)
     except ValueError:
-        # From here, for what the library says of bytes could quote them.
+        # Raise without the cause, since the message of the library could quote the bytes.
         raise ParameterError(
             f"{field}: expected an X25519 public key of 64 hexadecimal digits", field=field
         ) from None
@@ -254,5 +254,5 @@ def _decrypt(
 
 
 def _info(purpose: bytes, digest: str, bound: UUID | None = None) -> bytes:
-    """Return the HPKE info that sealed bytes are bound to."""
+    """Return the HPKE info to which sealed bytes are bound."""
     return purpose + bytes.fromhex(digest) + (b"" if bound is None else bound.bytes)

@@ -1,7 +1,7 @@
-"""Signatures of operators, so that surveys cannot be weakened on the way.
+"""Signatures of operators, so that surveys cannot be weakened in transit.
 
-A signature is Ed25519 (RFC 8032) over the digest of a survey and its terms. Whoever is given a
-survey accepts it only with a signature by a key that they have pinned.
+A signature is Ed25519 (RFC 8032) over the digest of a survey and its terms. A client accepts a
+survey only if it is signed by an operator key that the client has pinned.
 """
 
 import re
@@ -34,14 +34,14 @@ class OperatorKey:
 
     @classmethod
     def create(cls) -> "OperatorKey":
-        """A new key, from the operating system's randomness."""
+        """Create a key from the operating system's randomness."""
         return cls(Ed25519PrivateKey.generate())
 
     @classmethod
     def read(cls, path: str | Path) -> "OperatorKey":
         """Read a key from a PEM file (PKCS #8, not encrypted).
 
-        Raises KeyFileError if it cannot be read, others may read it, or it holds no such key.
+        Raises KeyFileError if the file cannot be read, others can read it, or it has no such key.
         """
         private = parse_private_key(read_key_file(path))
         if not isinstance(private, Ed25519PrivateKey):
@@ -61,14 +61,14 @@ class OperatorKey:
         return self._private.public_key().public_bytes_raw().hex()
 
     def sign(self, message: bytes) -> bytes:
-        """Signature of any bytes."""
+        """Sign any bytes."""
         return self._private.sign(message)
 
 
 def statement(digest: str, terms: Terms) -> bytes:
     """Return the bytes that an operator signs: purpose, then digest and terms in canonical JSON.
 
-    Terms that came later are left out where they are not used, so that older signatures hold.
+    Newer terms are omitted if they are not used, so that older signatures remain valid.
     """
     signed: dict[str, object] = {
         "digest": digest,
@@ -82,7 +82,7 @@ def statement(digest: str, terms: Terms) -> bytes:
 
 
 def sign(key: OperatorKey, digest: str, terms: Terms) -> Signature:
-    """Sign a survey's digest and terms; ParameterError if the digest or the sealing key is none."""
+    """Sign a survey's digest and terms; ParameterError if digest or sealing key is invalid."""
     check_hexadecimal("digest", digest)
     if terms.sealing_key is not None:
         check_hexadecimal("sealing_key", terms.sealing_key)
@@ -94,8 +94,8 @@ def verify(
 ) -> None:
     """Check that one of the pinned operator keys signed a survey's digest and terms.
 
-    The digest has to be computed, and not taken from the sender. Raises SignatureError if there is
-    no signature, or it is by another key, or of something else.
+    The digest has to be computed, not taken from the sender. Raises SignatureError if the signature
+    is missing, by another key, or of other content.
     """
     if signature is None or signature.key not in operator_keys:
         wrong = "there is none" if signature is None else "by a key that is not pinned"

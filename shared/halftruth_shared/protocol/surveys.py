@@ -1,4 +1,4 @@
-"""Surveys as a collector publishes them."""
+"""Messages about the surveys that a collector publishes."""
 
 from typing import Annotated, Literal
 
@@ -36,6 +36,6 @@ class SurveySummary(Message, frozen=True, kw_only=True):
 
 
 class SurveyList(Message, frozen=True, kw_only=True):
-    """The listed surveys of a collector."""
+    """List of the surveys of a collector, without unlisted ones."""
 
     surveys: list[SurveySummary]

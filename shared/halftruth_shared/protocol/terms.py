@@ -30,9 +30,9 @@ class Terms(Request, frozen=True, kw_only=True):
     """Terms on which a collector accepts the reports of a survey.
 
     `invitations` says whether each report needs a single-use token; `sealing_key` is the X25519
-    public key (hexadecimal) that every report is encrypted to, None where none is. No report is
-    counted from the moment `closes_at` on, nor once `max_reports` are. With `shared_devices`
-    several people may answer on one device, one after the other.
+    public key (hexadecimal) to which every report is encrypted, or None without encryption. No
+    report is counted from `closes_at` on, or after `max_reports` reports. With `shared_devices`,
+    several people can answer on one device, one after the other.
     """
 
     invitations: Invitations = False
@@ -43,7 +43,7 @@ class Terms(Request, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.closes_at is not None:
-            # One way to write a moment, since it is signed.
+            # The format of the time is unique, since it is signed.
             moment = self.closes_at.astimezone(UTC).replace(microsecond=0)
             msgspec.structs.force_setattr(self, "closes_at", moment)
 
@@ -63,7 +63,7 @@ class SignedTerms(Request, frozen=True, kw_only=True):
 
 
 class TermsPatch(Request, frozen=True, kw_only=True):
-    """Terms that change: one that is absent stays, null takes one away."""
+    """Terms to change: an absent term is kept, and null removes a term."""
 
     invitations: Invitations | UnsetType = UNSET
     sealing_key: SealingKey | UnsetType | None = UNSET
@@ -75,7 +75,7 @@ class TermsPatch(Request, frozen=True, kw_only=True):
 class TermsChange(Request, frozen=True, kw_only=True):
     """Changes of terms, and the signature of the resulting terms.
 
-    A signature is of all terms: where there is one, a change needs another one, or null.
+    A signature covers all terms: a change of signed terms needs a new signature, or null.
     """
 
     terms: TermsPatch

@@ -66,7 +66,7 @@ class Contradiction(Message, frozen=True, kw_only=True):
 
 
 class TypicalError(Message, frozen=True, kw_only=True):
-    """Typical error of best guesses of tables of `length` questions, from held-out reports.
+    """Typical error of best guesses for tables of `length` questions, from held-out reports.
 
     `error` is the root mean square over cells, null if unknown, and an upper bound (95 %) if
     `bound`. `learned` is whether held-out reports favour the best guess over independent answers;

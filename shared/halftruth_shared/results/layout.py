@@ -48,7 +48,7 @@ class Cell:
     """Cell of a table for people: its text, and the number for sorting, None if it is not usable.
 
     `above` is the text of the cell above, which an empty first cell repeats, and `address` the
-    target of a link.
+    target of its link.
     """
 
     text: str
@@ -58,7 +58,7 @@ class Cell:
 
     @property
     def value(self) -> str:
-        """The number for scripts; empty if there is none."""
+        """The number for scripts; empty if it is missing."""
         return "" if self.number is None else f"{self.number:.12g}".replace("inf", "Infinity")
 
     def __str__(self) -> str:

@@ -340,7 +340,7 @@ class LongTable(Message, Generic[Q], frozen=True, kw_only=True):
         Raises
         ------
         ParameterError
-            If the query did not request it, or there is none.
+            If the query did not request it, or the result has no covariance matrix.
         ImportError
             If pandas is not installed.
         """

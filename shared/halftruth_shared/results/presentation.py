@@ -125,7 +125,7 @@ def present(result: LongTable[Any], title: str = "", headline: str | None = None
 
 
 def _basis(result: LongTable[Any], finding: str) -> Iterator[str]:
-    """Describe population and assumptions, without what the headline says."""
+    """Describe population and assumptions, omitting what the headline repeats."""
     for sentence in basis(result):
         if sentence == finding:
             continue
@@ -232,7 +232,7 @@ def _imprecise(result: LongTable[Any]) -> Iterator[str]:
 
 
 def _impossible(result: LongTable[Any]) -> list[str]:
-    """Explain estimates outside the possible range; empty if there are none."""
+    """Explain estimates outside the possible range; empty without such estimates."""
     table = result.estimates
     lower = np.array([quantity(name).lower for name in table.texts("quantity").levels] or [0.0])
     upper = np.array([quantity(name).upper for name in table.texts("quantity").levels] or [0.0])

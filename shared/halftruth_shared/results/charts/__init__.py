@@ -90,7 +90,7 @@ class EstimateChart(_Titled):
     """Chart of estimates with their intervals, one row each, as dots or as bars from zero.
 
     Panels are below each other, one for each scale; bars share the axis of the first panel.
-    `categories` are those of dots, in the order of the legend.
+    `categories` are the categories of dots, in the order of the legend.
     """
 
     panels: tuple[Panel, ...]

@@ -236,7 +236,7 @@ def _draw_marks(axes: Axes, chart: EstimateChart, rows: Sequence[tuple[Mark, int
     An interval that leaves the axis has no cap at that end.
     """
     outer = OUTER_LABEL if any(row.inner for row, _ in rows) else "_"
-    # A legend names what is usable first, and categories in their order.
+    # The legend lists usable estimates first, and categories in their order.
     order = ["", *chart.categories]
     looks = sorted({(row.doubtful, order.index(row.category or "")) for row, _ in rows})
     for doubtful, place in looks:
@@ -293,7 +293,7 @@ def _draw_curves(part: Figure | SubFigure, chart: CurveChart) -> float:
     _set_axis(axes, "x", x_axis, _limits(x_axis, along, ()))
     _set_axis(axes, "y", y_axis, _limits(y_axis, up, chain(*(c.ends for c in chart.curves))))
     axes.grid(axis="both")
-    # A single curve that is called like its axis needs no legend.
+    # A single curve with the name of its axis needs no legend.
     alone = [curve.name for curve in chart.curves] == [y_axis.label]
     looks = zip(CURVES * 5, cycle(_DASHES), cycle(_SHAPES), strict=False)
     for (colour, dashes, shape), curve, known in zip(looks, chart.curves, drawn, strict=False):
@@ -326,7 +326,7 @@ def _draw_grid(part: Figure | SubFigure, chart: HeatMap) -> float:
     across, down = np.arange(many + 1), np.arange(len(chart.rows) + 1)
     mesh: Any = {"vmin": 0, "vmax": 1, "edgecolors": PAGE, "linewidth": 1}
     axes.pcolormesh(across, down, np.ma.masked_invalid(shades), cmap=colours, **mesh)
-    # The numbers of all cells are written alike: with their decimal places, or whole, or not.
+    # By the number of columns, all numbers have decimals, are whole, or are omitted.
     if many <= 14:
         for row, place in _placed(chart.cells):
             if row.value is not None:
@@ -356,7 +356,7 @@ def _placed(
 
 
 def _shade(cell: Mark | None, darkest: float) -> float:
-    """Shade of a cell from 0 to 1; NaN where there is nothing to say."""
+    """Return the shade of a cell from 0 to 1; NaN without a cell."""
     if cell is None:
         return np.nan
     return float(np.clip((cell.value or 0.0) / darkest, 0, _FAINT if _may_be_nothing(cell) else 1))
@@ -370,14 +370,14 @@ def _may_be_nothing(cell: Mark) -> bool:
 
 
 def _fits(value: float, axis: Axis) -> bool:
-    """Return whether an axis has a place for a value."""
+    """Return whether an axis can show a value."""
     return bool(np.isfinite(value)) and (value > 0 or axis.scale == "linear")
 
 
 def _limits(
     axis: Axis, values: Iterable[float], intervals: Iterable[tuple[float, float] | None]
 ) -> tuple[float, float]:
-    """Limits of an axis around all values, and all but the far ends of very long intervals."""
+    """Return the limits of an axis for all values, and for intervals without very far ends."""
     log = axis.scale == "log"
 
     def places(numbers: Iterable[float]) -> list[float]:
@@ -396,10 +396,10 @@ def _limits(
 
 def _set_axis(axes: Axes, name: str, axis: Axis, limits: tuple[float, float]) -> None:
     """Set scale, limits and ticks of the axis `name` ("x" or "y")."""
-    # Of a single wave, one tick.
+    # A single wave has one tick.
     locator: Any = MaxNLocator(4, steps=[1, 2, 2.5, 5, 10], integer=axis.counted, min_n_ticks=1)
     if axis.scale == "log" and (ratio := limits[1] / limits[0]) > 10:
-        # A short logarithmic axis has hardly any powers of ten.
+        # A short logarithmic axis contains few powers of ten.
         locator = LogLocator(subs=(1, 2, 5) if ratio < 100 else (1,), numticks=5)
     ticks = [tick for tick in locator.tick_values(*limits) if limits[0] <= tick <= limits[1]]
     axes.set(**{f"{name}scale": axis.scale, f"{name}lim": limits})
