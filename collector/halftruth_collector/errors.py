@@ -8,27 +8,27 @@ class CollectorError(HalftruthError):
 
 
 class Unauthorized(CollectorError):
-    """No token, or one that is not known or has been revoked."""
+    """The token is missing, unknown or revoked."""
 
 
 class Forbidden(CollectorError):
-    """The token's role is not enough."""
+    """The role of the token does not permit the request."""
 
 
 class UnknownSurvey(CollectorError):
-    """There is no survey of that id."""
+    """No survey has this id."""
 
 
 class SurveyClosed(CollectorError):
-    """The survey takes no more reports."""
+    """The survey accepts no more reports."""
 
 
 class DeadlinePassed(SurveyClosed):
-    """The survey takes no reports from a moment on, and that is over."""
+    """The closing time of the survey has passed."""
 
 
 class QuotaReached(SurveyClosed):
-    """The survey takes so many reports at most, and would have more of them."""
+    """The reports would exceed the maximum number of reports of the survey."""
 
 
 class StaleDigest(CollectorError):
@@ -36,11 +36,11 @@ class StaleDigest(CollectorError):
 
 
 class SurveyExists(CollectorError):
-    """A survey of that id has reports already, and cannot be replaced."""
+    """A survey with this id already has reports, and cannot be replaced."""
 
 
 class InvitationRefused(CollectorError):
-    """A report without an invitation, or with one that is not known here or was used before.
+    """The invitation of a report is missing, unknown, or already used.
 
     `index` is the position of the report in its batch, from 0.
     """
@@ -62,42 +62,42 @@ class TooManyReports(CollectorError):
 
 
 class SignatureRefused(CollectorError):
-    """A signature that does not hold, or one by a key that was revoked."""
+    """A signature that is invalid, or by a revoked key."""
 
 
 class TooFewReports(CollectorError):
-    """Fewer reports were counted, of everybody or of a group, than results are served of."""
+    """Too few reports were counted, in total or in a group, to return results."""
 
 
 class MalformedRequest(CollectorError):
-    """Not the JSON that was asked for."""
+    """The body of the request is not valid JSON of the expected type."""
 
 
 class NotAcceptable(CollectorError):
-    """A result was asked for in a form that is not made here."""
+    """A result was requested in a format that is not available."""
 
 
 class TooLarge(CollectorError):
-    """More bytes or reports than one request may hold."""
+    """The request contains more bytes or reports than allowed."""
 
 
 class UnknownToken(CollectorError):
-    """There is no token of that id."""
+    """No token has this id."""
 
 
 class SchemaOutdated(CollectorError):
-    """The database has tables of another version than this program's."""
+    """The tables of the database have another version than this program."""
 
 
 class StoreRefused(CollectorError):
-    """The database will not take what it was told: a fault of this program."""
+    """The database rejected a statement, which is a bug in this program."""
 
 
 class StoreUnavailable(CollectorError):
-    """The database does not answer.
+    """The database does not respond.
 
-    `is_undone` is true if certainly nothing of the transaction is stored. If the database stops
-    answering during a commit, the outcome is unknown.
+    `is_undone` is true if the transaction was certainly rolled back. If the database stops
+    responding during a commit, the outcome is unknown.
     """
 
     def __init__(self, message: str, *, field: str | None = None, is_undone: bool = False) -> None:
@@ -106,10 +106,10 @@ class StoreUnavailable(CollectorError):
 
 
 class WorkersLost(CollectorError):
-    """Processes or machines that a computation was given to are gone, or do not answer."""
+    """Worker processes or machines of a computation have stopped, or do not respond."""
 
 
 def slug(error: HalftruthError) -> str:
-    """``SurveyClosed`` is called ``survey-closed``."""
+    """Return the name of an error in URLs, ``survey-closed`` for ``SurveyClosed``."""
     name = type(error).__name__
     return "".join(f"-{c.lower()}" if c.isupper() else c for c in name).lstrip("-")

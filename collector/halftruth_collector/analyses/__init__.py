@@ -1,8 +1,8 @@
-"""Analyses: computation, tables, charts and sentences of each.
+"""Analyses, with their computations, tables, charts and sentences.
 
-One module for each, called like that of its query and result in ``halftruth_shared.analyses``, with
-an :class:`Analysis`. The HTTP interface with its OpenAPI description, the command line and the
-pages are generated from `ANALYSES`.
+Each module has an :class:`Analysis`, and the same name as the module of its query in
+``halftruth_shared.analyses``. The HTTP interface with its OpenAPI description, the command line
+and the pages are generated from `ANALYSES`.
 """
 
 from importlib import import_module
@@ -31,6 +31,6 @@ ANALYSES = _analyses()
 
 
 def identified(survey: Survey) -> list[Analysis[Any, Any]]:
-    """Return the analyses that the reports of a survey identify, given enough of them."""
+    """Return the analyses that the reports of a survey identify, given enough reports."""
     most = reconstruction(survey).max_order
     return [each for each in ANALYSES.values() if each.applies(survey) and each.min_order <= most]

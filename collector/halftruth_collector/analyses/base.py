@@ -142,7 +142,7 @@ class AnalysisContext:
         for question, options in self.survey.schema.options.items():
             if any(option.name in names for option in options):
                 names.add(question)
-        # Every row depends on the questions that a query names outside its list of questions.
+        # Every row depends on questions that the query names outside its list of questions.
         said = msgspec.to_builtins(self.question)
         others = [said[field] for field in said if field not in ("attributes", "merge")]
         whole = not names.isdisjoint(_texts(others))
@@ -170,7 +170,7 @@ class AnalysisContext:
         return cached_model(self.survey, self.counts, interactions, attributes)
 
     def check(self) -> None:
-        """Raise `TooFewReports` if there are too few for an answer, in all or in the domain."""
+        """Raise `TooFewReports` if there are too few reports, in total or in the domain."""
         served = f"results are served of {self.min_reports} or more"
         count = self.counts.reports
         if count < self.min_reports:
@@ -260,7 +260,7 @@ def named_by(query: Query[Any], survey: Survey) -> set[str]:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yield all texts in a query, except names of its fields."""
+    """Yield all texts in a query, except the names of its fields."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -394,9 +394,9 @@ class Analysis(Generic[Q, R]):
     placeholder : str
         Text of a page without a query, if the initial query would take long.
     place : str
-        Part of the results that it belongs to, of `PLACES`.
+        Part of the results to which the analysis belongs, from `PLACES`.
     order : int
-        Position in it; the smallest comes first.
+        Position in this part, in increasing order.
     """
 
     query: type[Q]
@@ -496,7 +496,7 @@ class Analysis(Generic[Q, R]):
 
     @property
     def name(self) -> str:
-        """Name of the analysis in addresses and commands."""
+        """Name of the analysis in URLs and commands."""
         return name_of(self.query)
 
     @property
@@ -511,7 +511,7 @@ class Analysis(Generic[Q, R]):
 
 
 class RowBuilder:
-    """Rows of a result, part by part; a key that a part does not name is missing in its rows.
+    """Rows of a result, added in parts; a key that a part does not name is missing in its rows.
 
     The fields of each key are given by its name.
     """
@@ -522,7 +522,7 @@ class RowBuilder:
         self._values: dict[str, list[str | None]] = {name: [] for name in keys}
 
     def add(self, part: Estimates, **values: Sequence[str | None] | str | None) -> None:
-        """Add estimates with the values of their keys; a single value is that of all rows."""
+        """Add estimates with the values of their keys; a single value applies to all rows."""
         self.parts.append(part)
         for name, column in self._values.items():
             given = values.get(name)

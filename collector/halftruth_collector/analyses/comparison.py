@@ -127,7 +127,7 @@ def _reference(attribute: Attribute, chosen: Sequence[int], name: str | None) ->
 
 
 def layout(result: Result[ComparisonQuery]) -> list[Block]:
-    """Arrange a line for each group: its size, its share, and how that compares."""
+    """Arrange a line for each group: its size, its share, and its comparison."""
     query = result.query
     adjusted = len(result.places(query.effect)) > 1
     p = "adjusted_p_value" if adjusted else "p_value"
@@ -183,7 +183,7 @@ def _with_shares(result: Result[ComparisonQuery], claim: Claim) -> Claim:
 
 
 def state(result: Result[ComparisonQuery], claim: Claim) -> str:
-    """State a significant difference with the usable shares, or that there is none."""
+    """State a significant difference with the usable shares, or the absence of one."""
     what, groups = quoted_items(result.query.answer), result.query.groups
     if claim.kind == "untested":
         return f"Whether groups differ in {what} cannot be tested with these reports."

@@ -47,7 +47,7 @@ _MEASURES = ("concentration", "uncertainty_coefficient", "mutual_information")
 _OF_PRESENCE = ("phi", "odds_ratio", "risk_difference")
 _OF_ORDER = ("goodman_kruskal_gamma", "tau_b")
 
-#: Quantities that are no measures of association.
+#: Quantities that are not measures of association.
 _OF_TABLE = ("share", "base", "people")
 
 
@@ -55,7 +55,7 @@ class _Crossed(NamedTuple):
     """Rows of a cross-tabulation of attributes: the shares of cells, and then their bases.
 
     `codes` are the answers of each row to each attribute, −1 for a sum over all answers. The
-    `covariance` of bases is NaN. `half_width` and `effective` are those of the cells.
+    `covariance` of bases is NaN. `half_width` and `effective` belong to the cells.
     """
 
     codes: Codes

@@ -32,7 +32,7 @@ from ..estimation.selection import adjusted_p_values
 from .base import Analysis, AnalysisContext, RowBuilder, answers_to, errors_naming
 from .deciding import claimed, count_in_words, decide_rows
 
-#: Answers up to which a chart has their cumulative shares, too.
+#: Largest number of answers for which the chart has cumulative shares, too.
 _FEW_ANSWERS = 12
 
 _NO_VARIANCE = "the estimate of the variance is not above 0"
@@ -40,7 +40,7 @@ _TOO_SMALL = "the share of the group is less than five standard errors above zer
 
 
 def compute(counted: AnalysisContext, query: DistributionQuery) -> Result[DistributionQuery]:
-    """Estimate the distribution of everybody and of each requested group."""
+    """Estimate the distribution of all people and of each requested group."""
     _check_percentiles(query.percentiles)
     schema = counted.estimator.schema
     attribute = schema.attributes[schema.position(query.attribute, "attribute")]
@@ -149,7 +149,7 @@ class _Rows(RowBuilder):
         )
 
     def add_shares(self, every: Sequence[Distributions]) -> None:
-        """Add the shares of each answer, and those of it and the answers before it."""
+        """Add the share and the cumulative share of each answer."""
         groups = np.flatnonzero(np.concatenate([each.defined for each in every]))
         if not len(groups):
             return
@@ -205,7 +205,7 @@ def _caveats(
     groups: Sequence[str],
     falls: bool,
 ) -> Iterator[Caveat]:
-    """Say what the answers count as, and how percentiles and differences are to be read."""
+    """Yield notes on the scores of answers, and on reading percentiles and differences."""
     if not attribute.ordered and len(scale.answers) > 2:
         yield warning("unordered", question=attribute.name)
     if scale.counted_as in ("scores", "ranks"):
@@ -225,7 +225,7 @@ def _caveats(
 
 
 def layout(result: Result[DistributionQuery]) -> list[Block]:
-    """Arrange the shares of answers as a histogram; of groups first their means, compared."""
+    """Arrange the shares of answers as a histogram, after the compared means of groups, if any."""
     query, about = result.query, quoted(result.query.attribute)
     mean = Show(quantity="mean", label=_mean(result))
     deviation, people = Show(quantity="deviation", drawn=False), Show(quantity="people")
@@ -275,13 +275,13 @@ def layout(result: Result[DistributionQuery]) -> list[Block]:
 
 
 def _answers(result: Result[DistributionQuery]) -> dict[str, str]:
-    """Return the answer of each rank or score; nothing where these are numbers themselves."""
+    """Return the answer of each rank or score; nothing for numeric answers."""
     scores = [each.values["scores"] for each in result.caveats if each.code == "scores"]
     return {str(float(score)): answer for each in scores for answer, score in each.items()}
 
 
 def _mean(result: Result[DistributionQuery]) -> str:
-    """Name the mean by what the answers count as."""
+    """Name the mean by the kind of its scores."""
     kinds = [each.values["kind"] for each in result.caveats if each.code == "scores"]
     return f"mean {next(iter(kinds), 'number')}"
 
@@ -333,7 +333,7 @@ def state(result: Result[DistributionQuery], claim: Claim) -> str:
 
 
 def start(survey: Survey) -> DistributionQuery:
-    """Initial query: the first number, else an ordered question, or that with most answers."""
+    """Return the initial query: a number, else an ordered question or the one with most answers."""
     attributes = survey.schema.attributes
     chosen = max(
         attributes, key=lambda a: (a.number is not None, a.ordered, min(len(a.categories), 3))

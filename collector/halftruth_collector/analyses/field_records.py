@@ -1,7 +1,7 @@
-"""Regression of an answer that was perturbed in the field, on covariates as they are.
+"""Regression of an answer that was perturbed in the field, on unperturbed covariates.
 
-For interviews by a randomized response that did not go through a collector, where a file has
-what each person reported and other columns that were asked directly, continuous ones among them.
+For randomized response interviews without a collector: a file has the reported answer of each
+person, and other columns that were asked directly and can be continuous.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,10 +37,10 @@ def regress_records(
     Parameters
     ----------
     survey : Survey
-        Whose mechanism says how the outcome was perturbed. It needs no other attribute.
+        Survey with the mechanism that perturbed the outcome. It needs no other attribute.
     records : mapping of str to sequence, such as a data frame
-        Columns by name, a row for each person: that of the outcome has the reported categories.
-        Of a predictor numbers are taken as they are; texts are categories.
+        Columns by name, with a row for each person. The column of the outcome has the reported
+        categories. The numbers of a predictor are used unchanged; texts are categories.
     outcome : str
         A question of the survey with two answers.
     predictors : sequence of str
@@ -48,19 +48,19 @@ def regress_records(
     present : mapping of str to str, optional
         The answer whose odds are modelled; by default the outcome's only item, or the second one.
     reference : mapping of str to str, optional
-        The category that others are compared with; by default the first in alphabetical order.
+        The reference category of predictors; by default the first in alphabetical order.
     confidence : float
 
     Returns
     -------
     Result
-        That of `regression`.
+        Result of the `regression` analysis.
 
     Raises
     ------
     SchemaError, ParameterError
-        For an unknown column or category, a value that is missing, or an outcome that is not
-        perturbed by itself.
+        For an unknown column or category, a missing value, or an outcome that is not perturbed
+        separately.
     """
     schema = survey.schema
     query = RegressionQuery(
@@ -86,7 +86,7 @@ def regress_records(
             f" {listing(attribute.categories)}",
             field="records",
         )
-    # Rows without an answer weigh nothing.
+    # Rows without an answer have no weight.
     answers = np.array(attribute.categories)[~attribute.missing_mask]
     numbers = (reported[:, None] == answers).astype(np.float64)
     each = Predictors(tuple(_predictor(records, name, query.reference) for name in predictors))

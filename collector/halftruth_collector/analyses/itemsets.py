@@ -20,18 +20,18 @@ from .deciding import lower_bound_in_words
 from .shares import ends_at
 from .work import check_lengths
 
-#: Most itemsets in a chart.
+#: Largest number of itemsets in a chart.
 MAX_ITEMSETS = 40
 
-#: What is asked of the answer, and not of the estimator.
+#: Fields of the query that select rows, and are not arguments of the estimator.
 _SHOWN = ("length", "attribute", "decision")
 
 
 def compute(counted: AnalysisContext, query: ItemsetsQuery) -> Result[ItemsetsQuery]:
-    """Itemsets as ``Estimator.itemsets`` gives them, or some of them."""
+    """Return the itemsets of ``Estimator.itemsets``, or the requested ones."""
     parameters = {name: value for name, value in asked(query).items() if name not in _SHOWN}
     schema = counted.estimator.schema
-    # An unknown attribute is refused before anything is mined.
+    # Refuse an unknown attribute before mining.
     wanted = [] if query.attribute is None else schema.attributes_of(query.attribute, "attribute")
     mined = counted.estimator.itemsets(**parameters)
     shown = np.flatnonzero(_shown(mined, query, schema, [each.name for each in wanted]))
@@ -54,7 +54,7 @@ def compute(counted: AnalysisContext, query: ItemsetsQuery) -> Result[ItemsetsQu
 
 
 def _shown(mined: Itemsets, query: ItemsetsQuery, schema: Schema, names: list[str]) -> Mask:
-    """Return which itemsets the query asks to see."""
+    """Return a mask of the itemsets that the query selects."""
     shown = np.ones(len(mined), dtype=np.bool_)
     if query.length is not None:
         shown &= mined.lengths == query.length
@@ -67,7 +67,7 @@ def _shown(mined: Itemsets, query: ItemsetsQuery, schema: Schema, names: list[st
 
 
 def unexamined(why: Unexamined | None, what: str, query: MiningQuery[Any]) -> Iterator[Caveat]:
-    """Say that itemsets or rules of some length and longer ones were not examined."""
+    """Return the caveat that itemsets or rules from some length on were not examined."""
     if why is not None and why.margin is None:
         yield note("unexamined", length=why.length, what=what)
     elif why is not None:
@@ -76,7 +76,7 @@ def unexamined(why: Unexamined | None, what: str, query: MiningQuery[Any]) -> It
 
 
 def precision_of(each: LengthPrecision, threshold: float) -> Caveat:
-    """Return how precise the median itemset of a length is, or what a best guess is off by."""
+    """Return a caveat on the precision of the median itemset of a length, or of best guesses."""
     weight = note if each.reliability == "usable" else warning
     values: dict[str, Any] = {"reliability": each.reliability, "length": each.length}
     if each.guess is not None:
@@ -90,7 +90,7 @@ def precision_of(each: LengthPrecision, threshold: float) -> Caveat:
 
 
 def decide(result: Result[ItemsetsQuery]) -> tuple[list[Test], list[Claim]]:
-    """The frequent itemsets, and the largest lower bound of a longer one above the threshold."""
+    """Claim the frequent itemsets, and the largest lower bound of a longer one."""
     query, table = result.query, result.estimates
     chosen, every = result.selection, len(table)
     if not every:
@@ -100,7 +100,7 @@ def decide(result: Result[ItemsetsQuery]) -> tuple[list[Test], list[Claim]]:
     rate = 1 - query.confidence
     frequent = np.flatnonzero(table.numbers("adjusted_p_value") <= rate).tolist()
     claims = [Claim(kind="frequent", rows=frequent, rate=rate / 2, by_rate=True, count=every)]
-    # The lower bound of a support at a level that holds for the best of all candidates.
+    # The lower bound of a support at a simultaneous level for the best of all candidates.
     lower, _ = ends_at(listed_alpha(query.confidence, 1, chosen.candidates), table, query.estimate)
     itemsets: Any = result.key("itemset").values
     lower = np.where(itemsets.sizes > 1, lower, -np.inf)
@@ -111,7 +111,7 @@ def decide(result: Result[ItemsetsQuery]) -> tuple[list[Test], list[Claim]]:
 
 
 def state(result: Result[ItemsetsQuery], claim: Claim) -> str:
-    """State how many itemsets are frequent, or the lower bound of one."""
+    """State the number of frequent itemsets, or the lower bound of an itemset."""
     threshold = percent(result.query.min_support)
     if claim.kind == "none found":
         return f"No itemset has an estimated support of {threshold} or more."

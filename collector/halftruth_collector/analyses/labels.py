@@ -43,7 +43,7 @@ class Labels:
         for a in attributes:
             if short[labels[a.name]] > 1:
                 labels[a.name] = a.short_in(*languages, ends=True)
-        # A label may be the name of another attribute.
+        # A label can equal the name of another attribute.
         uses = Counter([*labels.values(), *(name for name in labels if labels[name] != name)])
         return cls(
             {
@@ -81,7 +81,7 @@ class Labels:
 
 
 def _option_labels(options: Sequence[Attribute], *languages: str) -> dict[str, str]:
-    """Labels of the options of a question, all different as far as they are in the survey."""
+    """Return the labels of the options of a question, made unique if they differ in the survey."""
     short = {str(o.option): o.short_option_in(*languages) for o in options}
     uses = Counter(short.values())
     return {

@@ -20,7 +20,7 @@ from .deciding import count_in_words, decide_rows, p_in_words, tested_by
 
 
 def compute(counted: AnalysisContext, query: MeasuresQuery) -> Result[MeasuresQuery]:
-    """Measures by ``Estimator.measures``, or the map by ``Estimator.associations``."""
+    """Return measures by ``Estimator.measures``, or the map by ``Estimator.associations``."""
     estimator, names = counted.estimator, query.attributes
     if query.maps_pairs:
         names = list(estimator.schema.names) if names is None else names
@@ -43,7 +43,7 @@ def compute(counted: AnalysisContext, query: MeasuresQuery) -> Result[MeasuresQu
     caveats = [note("presence", answers=present)] if present else []
     if {"chi_squared", "g_squared"} & {*found.texts("quantity").levels}:
         caveats.append(note("association estimates"))
-    # Measures of more than two attributes are of no pair.
+    # Measures of more than two attributes do not belong to a pair.
     pair = (names[0], names[1]) if len(names) == 2 else (None, None)
     return counted.result(query, _keys([pair] * len(found)), found, caveats=caveats)
 
@@ -65,7 +65,7 @@ def decide(result: Result[MeasuresQuery]) -> tuple[list[Test], list[Claim]]:
     first: dict[frozenset[Any], int] = {}
     for place, pair in enumerate(zip(*(key.values for key in result.keys), strict=True)):
         first.setdefault(frozenset(pair), place)
-    # What is associated by design is no hypothesis.
+    # Pairs that are associated by design are not tested.
     linked = [each.values["pairs"] for each in result.caveats if each.code == "by design"]
     for pair in chain(*linked):
         del first[frozenset(pair)]
@@ -75,7 +75,7 @@ def decide(result: Result[MeasuresQuery]) -> tuple[list[Test], list[Claim]]:
 
 
 def state(result: Result[MeasuresQuery], claim: Claim) -> str:
-    """State a measure, an associated pair, or how many pairs are associated."""
+    """State a measure, an associated pair, or the number of associated pairs."""
     if not result.query.maps_pairs:
         about = listed([quoted(name) for name in result.query.attributes or ()])
         if claim.kind == "untested":

@@ -22,14 +22,14 @@ from ..estimation.reliability import USABLE
 from .base import Analysis, AnalysisContext, answer_keys
 from .work import check_model
 
-#: Names that Python or R do not take for a variable, or that records have already.
+#: Names that Python or R do not accept for a variable, or that other columns have.
 _RESERVED = {word.lower() for word in keyword.kwlist} | {"record", "weight"}
 _RESERVED |= {"function", "inf", "na", "nan", "next", "null", "repeat"}
 
 
 def compute(counted: AnalysisContext, query: MicrodataQuery) -> MicrodataResult:
     """Combine answers by a model of all of them, and weight them to known margins."""
-    # It fits the model, and refuses what it cannot be about.
+    # This fits the model, and refuses unsuitable questions.
     schema, origin = counted.survey.schema, counted.origin()
     names = query.attributes or query.modelled or list(schema.names)
     field = "attributes" if query.attributes else "modelled"
@@ -84,7 +84,7 @@ def _variables(attributes: Sequence[Attribute]) -> Iterator[Variable]:
 
 
 def _variable_name(name: str, used: set[str]) -> str:
-    """Return a name that R and Python take for a variable, unlike those used by others."""
+    """Return an unused name that R and Python accept for a variable."""
     plain = re.sub(r"\W", "_", name, flags=re.ASCII)
     if plain.lower() in _RESERVED or re.fullmatch(r"rep\d+", plain.lower()):
         plain = f"{plain}_"
@@ -102,12 +102,12 @@ def layout(result: MicrodataResult) -> list[Block]:
 
 
 def decide(result: MicrodataResult) -> tuple[list[Test], list[Claim]]:
-    """The number of rows."""
+    """Claim the number of rows."""
     return [], [Claim(kind="counted", count=len(result.estimates))]
 
 
 def state(result: MicrodataResult, claim: Claim) -> str:
-    """State the numbers of rows, and of the people that they stand for."""
+    """State the number of rows, and the number of people that they represent."""
     return (
         f"{number(claim.count or 0, 0)} combinations of answers stand for"
         f" {number(result.estimates.value.sum(), 0)} people, with {len(result.replicates)}"

@@ -1,4 +1,4 @@
-"""Distribution of every question, also of those with several answers (multiple response)."""
+"""Distribution of every question, including multiple-response questions."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -51,7 +51,7 @@ def compute(counted: AnalysisContext, query: OverviewQuery) -> Result[OverviewQu
     names = query.attributes
     if names is None:
         names = [question.name for question in schema.questions]
-    # All names are checked before anything is computed.
+    # Check all names before computing.
     schema.positions([each.name for name in names for each in schema.attributes_of(name)])
     guess = query.estimate == "likelihood"
     caveats = [note("best guesses")] if guess else []

@@ -37,15 +37,15 @@ from .base import Analysis, AnalysisContext, clearest, errors_naming, middle_ans
 from .coefficients import UNIT, Method, coefficient_rows, term_of
 from .deciding import claimed, count_in_words, decide_rows
 
-#: Standard error of a log odds ratio above which a model gives no p-value, if answers were
-#: independent: where 20 000 reports of the gamma-diagonal matrix have 432 cells, 19 % of all were
-#: below 5 % though no predictor mattered.
+#: Standard error of a log odds ratio, for independent answers, above which a model has no p-value:
+#: in simulations with 20 000 reports by the gamma-diagonal matrix and 432 cells, 19 % of the
+#: p-values were below 5 % although no predictor had an effect.
 _FAR = 0.5
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """A regression with how it was estimated, and what to beware of."""
+    """A regression with its estimator and its caveats."""
 
     fit: Regression
     method: Method
@@ -54,7 +54,7 @@ class Fitted:
 
 
 class _NotCarried(Exception):
-    """Reports like these cannot be expected to determine the regression from its table."""
+    """The reports are not expected to determine the regression from its table."""
 
 
 def compute(counted: AnalysisContext, query: RegressionQuery) -> Result[RegressionQuery]:
@@ -76,7 +76,7 @@ def compute(counted: AnalysisContext, query: RegressionQuery) -> Result[Regressi
 
 
 def caveats_of(query: RegressionQuery, model: Equation, fitted: Fitted) -> Iterator[Caveat]:
-    """Say what there is to know of a regression."""
+    """Return the caveats of a regression."""
     odds, fit = query.model != "linear", fitted.fit
     if fit.undefined is not None:
         by_model = odds and fitted.method == "moment" and query.target == "population"
@@ -94,14 +94,14 @@ def caveats_of(query: RegressionQuery, model: Equation, fitted: Fitted) -> Itera
 
 
 def _scores(model: Equation, answers: Mapping[str, Sequence[str]]) -> Iterator[Caveat]:
-    """Say what the categories of each attribute with scores count as."""
+    """Yield a note on the scores of each attribute with scores."""
     for name, values in model.scores.items():
         scores = dict(zip(answers[name], map(float, values), strict=True))
         yield note("scores", question=name, kind="score", scores=scores)
 
 
 def _fitted(counted: AnalysisContext, query: RegressionQuery, model: Equation) -> Fitted:
-    """The regression from the table, or from pairs or a model if there is none."""
+    """Return the regression from the table, or else from pairs or a model."""
     if query.model == "linear" and query.estimate == "model":
         raise ParameterError(
             "estimate: a linear regression needs tables of pairs alone, and no model of all"
@@ -143,7 +143,7 @@ def _fitted(counted: AnalysisContext, query: RegressionQuery, model: Equation) -
 def _from_outcome(
     counted: AnalysisContext, query: RegressionQuery, model: Equation, channel: Array
 ) -> Fitted:
-    """The regression by the likelihood of the outcome, given predictors that are not perturbed."""
+    """Return the regression by the likelihood of the outcome, given unperturbed predictors."""
     survey = counted.survey
     reported = Reported.of(survey, counted.counts, query.outcome, query.predictors, query.where)
     fit = perturbed_outcome_regression(
@@ -159,7 +159,7 @@ def _from_table(
 ) -> Fitted:
     """Return the regression from the unbiased table of all its answers.
 
-    With `carried`, a table that is not expected to determine it raises `_NotCarried`.
+    With `carried`, a table that is not expected to determine the regression raises `_NotCarried`.
     """
     if model.cells > COVARIANCE_CELLS:
         raise DomainTooLarge(
@@ -182,13 +182,13 @@ def _from_table(
 
 
 def _from_pairs(counted: AnalysisContext, model: Equation) -> Fitted:
-    """The linear regression from the unbiased tables of all pairs of its answers."""
+    """Return the linear regression from the unbiased tables of all pairs of its answers."""
     with errors_naming("predictors"):
         return Fitted(fit_linear_pairs(counted.estimator, model), "moment")
 
 
 def _from_model(counted: AnalysisContext, query: RegressionQuery, model: Equation) -> Fitted:
-    """The regression from the model of all answers, or of these where all are too many."""
+    """Return the regression from the model of all answers, or of its own if all are too many."""
     crossed = [
         [*(query.predictors[number] for number in numbers), query.outcome]
         for numbers in model.predictors.interactions
@@ -202,13 +202,13 @@ def _from_model(counted: AnalysisContext, query: RegressionQuery, model: Equatio
             about = names
             answers = counted.model(crossed, about)
         fit = _fit_model(counted, answers, query, model)
-        # Not by the estimated errors: those that come out small would be the ones shown.
+        # Select by expected errors: selection by estimated errors would favour underestimated ones.
         even = at_independence(counted.survey, counted.counts, answers)
         far = _fit_model(counted, even, query, model).standard_error > _FAR
     fitted = described(counted.survey, counted.counts, crossed, about)
     if not far.any():
         return Fitted(fit, "model", model_fit=fitted)
-    # The odds of a rare answer are drawn towards 1, and their interval misses them too often.
+    # The odds of a rare answer are biased towards 1, and their interval has too low coverage.
     known = np.ones_like(fit.covariance)
     known[0] = known[:, 0] = np.nan if far[0] else 1.0
     tested = replace(fit, z=np.where(far, np.nan, fit.z), covariance=fit.covariance * known)
@@ -229,7 +229,7 @@ def _fit_model(
 
 
 def layout(result: Result[RegressionQuery]) -> list[Block]:
-    """Arrange a line for each term, and the intercept by itself."""
+    """Arrange a line for each term, and the intercept separately."""
     many = len(result.places("coefficient")) > 1
     tested = "adjusted_p_value" if many else "p_value"
     about = items(_present(result)) or result.query.outcome
@@ -257,14 +257,14 @@ def layout(result: Result[RegressionQuery]) -> list[Block]:
 
 
 def _present(result: Result[RegressionQuery]) -> Mapping[str, str]:
-    """Return the answer whose odds are explained; none of a linear regression."""
+    """Return the answer whose odds are explained; empty for a linear regression."""
     [said] = [each.values for each in result.caveats if each.code == "regression"]
     answers: Mapping[str, str] = said["answers"]
     return answers
 
 
 def _tested(result: Result[RegressionQuery]) -> str:
-    """Name the quantity that is stated, and tested."""
+    """Return the name of the quantity that is stated and tested."""
     return "coefficient" if result.query.model == "linear" else "odds_ratio"
 
 
@@ -314,7 +314,7 @@ def _effect(about: str, row: Row, claim: Claim, *, linear: bool) -> str:
 
 
 def start(survey: Survey) -> RegressionQuery:
-    """The clearest attribute that has an answer to count, by the next one."""
+    """Return the initial query: the clearest attribute with an answer to count, by the next one."""
     schema = survey.schema
     counted = [a for a in clearest(survey) if presence(schema, [a.name], {})[0] is not None]
     outcome = (counted or clearest(survey))[0]

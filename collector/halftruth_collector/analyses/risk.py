@@ -28,7 +28,7 @@ from ..estimation.reconstruction import reconstruction
 from ..estimation.reliability import USABLE
 from .base import Analysis, AnalysisContext, answer_keys
 
-#: Most cells in a chart.
+#: Largest number of cells in a chart.
 _DRAWN = 20
 
 #: Least estimated number of people in a non-empty cell.
@@ -37,18 +37,18 @@ _NOBODY = 0.5
 #: Level of the intervals for non-empty cells.
 _CONFIDENCE = 0.95
 
-#: What the names of risks begin with, by how reports are linked.
+#: Prefixes of the names of risks, by the way of linking.
 _WAYS = {"": "column by column", "whole_": "as a whole"}
 
 #: Quantiles of the risk over people.
 _QUANTILES = {"median_risk": 0.5, "risk_p90": 0.9, "risk_p99": 0.99}
 
-#: What is said of all people.
+#: Quantities about all people.
 _SUMMARY = ("above_limit", *_QUANTILES, "largest_risk")
 
 
 def compute(counted: AnalysisContext, query: RiskQuery) -> Result[RiskQuery]:
-    """Compute the risk of the people of the nearest table without negative shares."""
+    """Compute the risk for the nearest table without negative shares."""
     survey, names = counted.survey, [*query.quasi, query.sensitive]
     shape_of(survey, query.quasi, query.sensitive)
     estimate = counted.estimator.table(names)
@@ -70,7 +70,7 @@ def compute(counted: AnalysisContext, query: RiskQuery) -> Result[RiskQuery]:
 def from_pilot(
     survey: Survey, query: RiskQuery, people: Callable[[Sequence[str]], Array]
 ) -> Result[RiskQuery]:
-    """Compute the risk of a pilot, of which `people` returns counts by some attributes."""
+    """Compute the risk of a pilot; `people` returns its counts by some attributes."""
     shape_of(survey, query.quasi, query.sensitive)
     table = people([*query.quasi, query.sensitive])
     origin = {
@@ -120,7 +120,7 @@ def _exact(name: str, values: Any) -> Estimates:
 
 
 def layout(result: Result[RiskQuery]) -> list[Block]:
-    """Arrange a line for each cell, and below these the risk of all people."""
+    """Arrange a line for each cell, followed by the risk of all people."""
     limit, alone = f"limit {percent(result.query.limit)}", ["value"]
     ways = [way for way in _WAYS if len(result.places(f"{way}risk"))]
     factors = ("share", "prior", "quasi_linked", "posterior")
@@ -149,7 +149,7 @@ def layout(result: Result[RiskQuery]) -> list[Block]:
 
 
 def decide(result: Result[RiskQuery]) -> tuple[list[Test], list[Claim]]:
-    """The share of people above the limit, by the way of linking with the larger one."""
+    """Claim the share of people above the limit, for the way of linking with the larger share."""
     rows = [
         [int(result.places(f"{way}{name}")[0]) for name in ("above_limit", "largest_risk")]
         for way in _WAYS
@@ -169,7 +169,7 @@ def state(result: Result[RiskQuery], claim: Claim) -> str:
 
 
 def _start(survey: Survey) -> RiskQuery:
-    """Initial query: the last question, by the first two or as many as reports identify."""
+    """Return the initial query: the last question, by the first two if reports identify them."""
     *others, sensitive = survey.schema.names
     most = min(2, reconstruction(survey).max_order - 1)
     return RiskQuery(quasi=others[:most] or [sensitive], sensitive=sensitive)

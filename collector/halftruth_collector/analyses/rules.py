@@ -17,12 +17,12 @@ from .itemsets import unexamined
 from .measures import by_scale
 from .work import check_lengths
 
-#: Most rules in a chart.
+#: Largest number of rules in a chart.
 MAX_RULES = 40
 
 
 def compute(counted: AnalysisContext, query: RulesQuery) -> Result[RulesQuery]:
-    """Rules as ``Estimator.rules`` gives them, or one rule by ``Estimator.rule``."""
+    """Return the rules by ``Estimator.rules``, or one rule by ``Estimator.rule``."""
     parameters = asked(query)
     if query.names_rule:
         names = ("antecedent", "consequent", "confidence", "measures")
@@ -54,7 +54,7 @@ def compute(counted: AnalysisContext, query: RulesQuery) -> Result[RulesQuery]:
 
 
 def precision_of_rule(confidence: Row, support: Row) -> Iterator[Caveat]:
-    """Say how precise the two shares of a rule are together."""
+    """Yield caveats on the joint precision of the two shares of a rule."""
     values: dict[str, Any] = {"reliability": confidence.reliability}
     if confidence.set != "interval":
         values |= {"unbounded": True, "what": "the confidence"}
@@ -69,7 +69,7 @@ def precision_of_rule(confidence: Row, support: Row) -> Iterator[Caveat]:
 
 
 def _of_measures(rules: Rules) -> Iterator[Caveat]:
-    """Say what measures of rules are about."""
+    """Yield notes on the measures of rules."""
     if rules.measures:
         yield note("sides")
     if {"chi_squared", "g_squared"} & set(rules.measures):
@@ -77,7 +77,7 @@ def _of_measures(rules: Rules) -> Iterator[Caveat]:
 
 
 def decide(result: Result[RulesQuery]) -> tuple[list[Test], list[Claim]]:
-    """The rule that was asked for by name; or how many there are, and the largest lower bound."""
+    """Claim the rule that the query names, or the number of rules and the largest lower bound."""
     chosen = result.selection
     if chosen is None:
         return [], [Claim(kind="estimate", rows=[0])]
@@ -85,7 +85,7 @@ def decide(result: Result[RulesQuery]) -> tuple[list[Test], list[Claim]]:
     if not len(rules):
         return [], [Claim(kind="none found", count=chosen.candidates)]
     usable = rules[result.estimates.texts("reliability").equals("usable")[rules]].tolist()
-    # The largest lower bound follows from more than its interval shows.
+    # The largest lower bound needs more than the interval of the row.
     return [], [Claim(kind="counted", rows=usable, count=chosen.listed), *result.claims]
 
 
@@ -114,7 +114,7 @@ def _sides(keys: Mapping[str, Any]) -> str:
 
 
 def layout(result: Result[RulesQuery]) -> list[Block]:
-    """Arrange a line for each rule; of a single rule its shares, and its measures by scale."""
+    """Arrange a line for each rule; for a single rule, its shares, and its measures by scale."""
     quantities = result.estimates.texts("quantity").levels
     if result.query.names_rule:
         shares = [Show(quantity="confidence"), Show(quantity="support")]

@@ -1,4 +1,4 @@
-"""Counts of a survey from a store and, if asked for, those of its series."""
+"""Counts of a survey from a store and, if needed, of the other surveys of its series."""
 
 from collections.abc import Callable
 
@@ -14,9 +14,9 @@ def counted_in(
     min_reports: int,
     check: Callable[[], None] = lambda: None,
 ) -> AnalysisContext:
-    """Read the counts of a survey; those of its series are read when an analysis asks for them.
+    """Read the counts of a survey; the counts of its series are read when an analysis needs them.
 
-    `check` is called before other surveys are read; it raises if that is not allowed.
+    `check` is called before other surveys are read, and raises if access is not allowed.
     """
     stored, counts, as_of, days = reports.snapshot(survey_id)
     survey = stored.survey()

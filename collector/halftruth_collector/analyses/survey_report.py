@@ -1,4 +1,4 @@
-"""Everything that a survey showed, to be read and printed: the same as a page and as a file."""
+"""Report with all main results of a survey, as a page and as a file."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
@@ -23,10 +23,10 @@ from . import overview
 from .base import AnalysisContext
 from .labels import Labels, labelled
 
-#: Level of intervals, and chance of naming any association that there is not.
+#: Level of intervals, and 1 − probability of stating any false association.
 _CONFIDENCE = 0.95
 
-#: Associations that are shown, and questions that are named as not usable.
+#: Largest numbers of listed associations, and of questions named as not usable.
 _SHOWN, _NAMED = 10, 10
 
 
@@ -34,8 +34,8 @@ _SHOWN, _NAMED = 10, 10
 class SurveyReport:
     """Report about a survey.
 
-    There is a chart for each question, with its label as the title. `claim` is what the summary
-    states, and `methods` are titles and texts of paragraphs. Nothing can be concluded from the
+    There is a chart for each question, with its label as the title. `claim` is the claim of the
+    summary, and `methods` are titles and texts of paragraphs. Nothing can be concluded from the
     estimates that `not_usable` names.
     """
 
@@ -93,7 +93,7 @@ def _charts(survey: Survey, result: Result[OverviewQuery]) -> Iterator[Chart]:
 
 
 def _doubtful(result: Result[OverviewQuery]) -> list[Caveat]:
-    """Return how precise each question is that is not usable without reserve."""
+    """Return the reliability of each question that is not fully usable."""
     return [each for each in result.caveats if each.code == "precision"]
 
 
@@ -118,7 +118,7 @@ def _associations(counted: AnalysisContext, impossible: Collection[str]) -> tupl
     significant = test.adjusted <= 1 - _CONFIDENCE
     if not significant.any():
         return Claim(kind="none found", count=len(names)), Grid(header, [])
-    # The answers that are listed were selected among all cells.
+    # The listed answers were selected among all cells.
     alpha = listed_alpha(_CONFIDENCE, int(significant.sum()), int(test.tested.sum()))
     labels = Labels.of(counted.survey.schema)
     order = np.argsort(test.clearest, kind="stable")[::-1]
@@ -148,7 +148,7 @@ def _line(survey: Survey, departures: Departures, alpha: float, labels: Labels) 
 
 
 def _state(claim: Claim) -> str:
-    """State how many pairs of questions are associated."""
+    """State the number of associated pairs of questions."""
     if claim.kind == "untested":
         return "No two questions are known precisely enough to be tested for an association."
     many, rate = number(claim.count or 0), "false discovery rate 5\u202f%"
@@ -165,7 +165,7 @@ def _state(claim: Claim) -> str:
     )
 
 
-#: How answers became reports, by who randomized them.
+#: Description of the randomization, by the party that randomizes.
 _CHANGED = {
     "device": "Each person's own device changed the answers at random before anything was sent"
     " ({kind}). The collector never had a true record.",

@@ -19,7 +19,7 @@ from .work import check_cells
 
 
 def compute(counted: AnalysisContext, query: TableQuery) -> Result[TableQuery]:
-    """Return a table as ``Estimator.table`` gives it, cells in row-major order."""
+    """Return the table of ``Estimator.table``, with cells in row-major order."""
     estimator, names = counted.estimator, query.attributes
     columns, caveats = share_columns(estimator, names, query, quantity="support")
     table = estimator.table(names)
@@ -40,7 +40,7 @@ def decide(result: Result[TableQuery]) -> tuple[list[Test], list[Claim]]:
     if query.estimate == "likelihood":
         return [], [Claim(kind="untested", count=len(values))]
     most = int(np.nanargmax(values))
-    # The cell that is named was selected among all, so that the bounds hold for all at once.
+    # The named cell was selected among all cells, so the bounds are simultaneous.
     alpha = listed_alpha(query.confidence, 1, len(values))
     lower, upper = ends_at(alpha, result.estimates, query.estimate)
     if (lower[most] > np.delete(upper, most)).all():
@@ -51,7 +51,7 @@ def decide(result: Result[TableQuery]) -> tuple[list[Test], list[Claim]]:
 
 
 def state(result: Result[TableQuery], claim: Claim) -> str:
-    """State the largest share, or that none is significantly the largest."""
+    """State the largest share, or that no share is significantly the largest."""
     about = listed([quoted(key.title) for key in result.keys])
     if claim.kind == "largest":
         most = as_selected(result.rows[claim.rows[0]], claim)
@@ -64,7 +64,7 @@ def state(result: Result[TableQuery], claim: Claim) -> str:
 
 
 def layout(result: Result[Any]) -> list[Block]:
-    """Arrange a line for each cell, grouped by the first attribute where there are several."""
+    """Arrange a line for each cell, grouped by the first of several attributes."""
     names = [key.name for key in result.keys]
     title = " × ".join(key.title for key in result.keys)
     return [

@@ -80,7 +80,7 @@ def arrow() -> Any:
 
 
 def _table(result: Tabular | Columnar, provenance: bool) -> tuple[Columns, list[Sequence[Any]]]:
-    """Return the columns of a result and their cells, perhaps with those of its provenance."""
+    """Return the columns of a result with their cells, and optionally its provenance."""
     cells: list[Sequence[Any]]
     if isinstance(result, Columnar):
         cells = result.column_lists()
@@ -98,7 +98,7 @@ def _table(result: Tabular | Columnar, provenance: bool) -> tuple[Columns, list[
 
 
 def harmless(value: object) -> object:
-    """Put an apostrophe before a text that a spreadsheet would take for a formula."""
+    """Put an apostrophe before a text that a spreadsheet would interpret as a formula."""
     if isinstance(value, str) and value.startswith(_FORMULA):
         return f"'{value}"
     return value

@@ -51,12 +51,12 @@ _LEVEL, _CHANGE, _TREND = range(3)
 _CHANGES = ("share_change", "mean_change")
 _TRENDS = ("share_trend", "mean_trend")
 
-#: Difference of a question that is compared all the same.
+#: Difference between waves with which a question is still compared.
 _REWORDED = "asked in other words"
 
 
 def compute(counted: AnalysisContext, query: WavesQuery) -> Result[WavesQuery]:
-    """Levels as each wave's tables give them, and contrasts of these."""
+    """Return the levels from the tables of each wave, and their contrasts."""
     schema = counted.estimator.schema
     waves, caveats = _waves(counted)
     numbers = [wave for wave, _ in waves]
@@ -118,7 +118,7 @@ def compute(counted: AnalysisContext, query: WavesQuery) -> Result[WavesQuery]:
 
 
 def _waves(counted: AnalysisContext) -> tuple[list[tuple[int, AnalysisContext]], list[Caveat]]:
-    """Return the waves to compare, by number, and why others are left out."""
+    """Return the waves to compare, by number, and the reasons for omitting others."""
     taken: list[tuple[int, AnalysisContext]] = []
     left: list[tuple[int, str, str]] = []
     others = [replace(wave, question=counted.question) for wave in counted.waves()]
@@ -145,7 +145,7 @@ def _waves(counted: AnalysisContext) -> tuple[list[tuple[int, AnalysisContext]],
 def _difference(
     schema: Schema, wave: AnalysisContext, name: str, groups: str | None
 ) -> tuple[str, str]:
-    """Return the question of a wave that is another one, and why; empty without any."""
+    """Return the question of a wave that differs, and the reason; empty without a difference."""
     asked = wave.estimator.schema
     for about in filter(None, (name, groups)):
         attribute, reason = schema.attributes[schema.position(about)], ""
@@ -170,7 +170,7 @@ def _method(
     *,
     trends: bool,
 ) -> Iterator[Caveat]:
-    """Say what is compared, and how changes and trends are to be read."""
+    """Yield notes on the compared quantities, and on reading changes and trends."""
     compared = [
         {
             "wave": place,
@@ -220,7 +220,7 @@ def _contrasts(
     if changes:
         change = rows._replace(of=_contrast(rows, _CHANGES, weights))
         yield _CHANGE, *_columns(change, changes, of_waves)
-    # Of two waves the trend is the change.
+    # With two waves the trend equals the change.
     if len(waves) > 2:
         weights = slope_weights(every, waves)
         trend = rows._replace(of=_contrast(rows, _TRENDS, weights))
@@ -233,7 +233,7 @@ def _contrast(rows: Rows, names: tuple[str, str], weights: Array) -> Quantity:
 
 
 def _since(query: WavesQuery, waves: Sequence[int], place: int) -> int | None:
-    """Place of the wave that one is compared with."""
+    """Return the position of the wave with which a wave is compared."""
     if query.base is None:
         return place - 1 if place else None
     if query.base not in waves or waves[place] == query.base:
@@ -301,14 +301,14 @@ def decide(result: Result[WavesQuery]) -> tuple[list[Test], list[Claim]]:
         return [], [Claim(kind="untested")]
     rate = 1 - result.query.confidence
     tests, claims = decide_rows(result, "changed", places, name="score", rate=rate)
-    # Equal shares are tested with the errors that they then have, and nothing else is.
+    # Only equality of shares is tested with the errors under the null hypothesis.
     if tests and (result.query.groups or result.rows[claims[0].rows[0]]["answer"] is None):
         tests = [msgspec.structs.replace(test, name="Wald") for test in tests]
     return tests, claims
 
 
 def state(result: Result[WavesQuery], claim: Claim) -> str:
-    """State the most significant change or trend, or that there is none."""
+    """State the most significant change or trend, or that no change is significant."""
     if claim.kind == "untested":
         few = "There are no two waves to compare, so there are levels alone."
         return "No change can be tested with these reports." if claim.count else few

@@ -48,7 +48,7 @@ class Linking:
     above : float
         Share of the people whose larger risk of the two is above `LIMIT`.
     prior : float
-        Probability by the table alone of the answer about which a report reveals most.
+        Probability, by the table alone, of the answer about which a report reveals the most.
     posterior : float
         Its mean posterior with a person's report.
     """
@@ -110,8 +110,8 @@ def audit(
     people : callable, optional
         Counts of the people of a pilot by some attributes.
     quasi, sensitive : sequence of str, str
-        Attributes that an attacker knows, and one that they do not, for the risk of linking; both
-        or neither, and with a pilot.
+        Attributes known to the attacker, and the unknown attribute, for the risk of linking; both
+        or neither, and only with a pilot.
     map_pieces : callable
         Executor of independent pieces; results do not depend on it.
 

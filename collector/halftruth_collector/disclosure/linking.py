@@ -9,13 +9,13 @@ from its posterior. For a person in cell (q, s) of the table,
   (eq. 5.14), Σ_v P[v,q]² π_q / λ_v;
 - *sensitive* is the probability that their sensitive report is re-identified as s given q
   (eq. 5.8), Σ_v P[v,s]² π_qs / Σ_t P[v,t] π_qt. It is also the posterior of s for an attacker who
-  knows q and *who sent which report*, averaged over the reports of those in this cell.
+  knows q and *who sent which report*, averaged over the reports of people in this cell.
 
 The **risk** is share · quasi · sensitive (eq. 5.6): the probability that a person with q answers s
 and has a report that is re-identified as (q, s). This is exact. Three caveats:
 
-- It is no posterior. It is at most *share* and at most *sensitive*, so that a limit on it limits
-  neither the inference from the table about all people with q, nor that from a known report.
+- It is not a posterior. It is at most *share* and at most *sensitive*, so a limit on it limits
+  neither the inference from the table about all people with q, nor inference from a known report.
 - Quasi-identifiers and answer are re-identified separately, each from its columns of the report.
   Since the other columns are informative, too, re-identification of the *whole* report has another
   probability, E[Pr(q, s | report)], which can be larger or smaller. For mechanisms that perturb
@@ -77,7 +77,7 @@ class LinkingRisk:
 
     @cached_property
     def most_revealed(self) -> tuple[int, ...]:
-        """Cell with the largest increase of the answer's probability by a report."""
+        """Cell where a report increases the probability of the answer the most."""
         place = np.nanargmax(self.sensitive - self.share)
         return tuple(int(code) for code in np.unravel_index(place, self.share.shape))
 

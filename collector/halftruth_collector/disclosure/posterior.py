@@ -29,7 +29,7 @@ MAX_SETS = 100
 
 @dataclass(frozen=True)
 class Posterior:
-    """Posterior of an answer: the mean over reports of people with it, and the largest of all."""
+    """Posterior of an answer: the mean over the reports of people with it, and the maximum."""
 
     mean: float
     most: float

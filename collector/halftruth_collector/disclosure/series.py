@@ -1,4 +1,4 @@
-"""Audit of a wave of a series: the total amplification, and what each wave spends of it."""
+"""Audit of a wave of a series: the total amplification, and the part that a wave spends."""
 
 from dataclasses import dataclass
 
@@ -26,7 +26,7 @@ class SeriesAudit:
 
 
 def audit_series(survey: Survey, protection: Protection) -> SeriesAudit | None:
-    """Audit the series of a survey; None where no device keeps a total."""
+    """Audit the series of a survey; None if no device keeps a total."""
     if survey.series is None or protection.series is None:
         return None
     cost = survey.perturbation.spent_amplification

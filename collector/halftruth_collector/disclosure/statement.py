@@ -16,7 +16,7 @@ from .posterior import AnswerPosterior, Posterior
 from .sections import Section, Statement, Table
 from .series import series_sections
 
-#: Most answers that are shown.
+#: Largest number of answers in the table.
 MAX_ROWS = 24
 
 #: Largest ratio of an improved ε to that of a single report.
@@ -130,7 +130,7 @@ def _cells(posterior: Posterior | None) -> tuple[str, str]:
     return percent(posterior.mean, 1), _at_most(posterior.most)
 
 
-#: When the same answers are randomized once more, by who does that.
+#: Sentences about repeated participation, by the party that randomizes.
 _ANEW = {
     "device": "Whoever answers"
     " again in the same browser, or by the same key, sends the first report again, which"
@@ -139,14 +139,14 @@ _ANEW = {
     "respondent": "Whoever is asked again, or in another survey about the same things, draws anew.",
 }
 
-#: What keeps somebody from being counted twice, without a relay and with one.
+#: Protection against double counting, without a relay and with one.
 _INVITED = (
     " An invitation for each person keeps another report from being counted, but not from being"
     " seen by whoever receives it."
 )
 _NOT_INVITED = " It is counted, too: a survey with a relay has no invitations."
 
-#: What a promise rests on, likewise.
+#: Assumptions of the guarantee, by the party that randomizes.
 _RESTS_ON = {
     "device": (
         "The person's own device draws the report as the survey says, from good randomness, and"
@@ -205,7 +205,7 @@ def _relay(audit: Audit) -> tuple[Section, Section] | None:
     return hides, Section("What this promise of the relay rests on", tuple(items), listed=True)
 
 
-#: When a relay passes reports on.
+#: Time at which a relay passes reports on.
 _RELEASES = {
     "closing": "once the survey is closed, if there are",
     "batches": "whenever it holds",
