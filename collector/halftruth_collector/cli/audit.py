@@ -1,4 +1,4 @@
-"""``halftruth audit``: audit what a survey discloses, as text and as a page."""
+"""``halftruth audit``: audit of the disclosure by a survey, as text and as a page."""
 
 from functools import partial
 from textwrap import fill

@@ -1,4 +1,4 @@
-"""Known margins from a file, as the texts that a question is read from."""
+"""Known margins from a file, in the text format of queries."""
 
 import csv
 import tomllib
@@ -7,12 +7,12 @@ from pathlib import Path
 
 from halftruth_shared import ParameterError
 
-#: Columns of a CSV file; the third may be called by either name.
+#: Columns of a CSV file; the third column can have either name.
 _COLUMNS = (["attribute", "category", "share"], ["attribute", "category", "count"])
 
 
 def margin_texts(texts: Sequence[str]) -> tuple[str, ...]:
-    """Return margins as attribute=category:number, from such texts and from names of files.
+    """Return margins as attribute=category:number, from texts in this format and from files.
 
     No number ends like the name of a TOML or CSV file.
     """

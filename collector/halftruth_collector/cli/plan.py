@@ -1,4 +1,4 @@
-"""``halftruth plan``: what a survey will tell, before any field work."""
+"""``halftruth plan``: predict margins of error before field work."""
 
 from collections.abc import Iterator
 from functools import partial

@@ -8,7 +8,7 @@ from .administration import create_sealing, list_sealing
 from .output import print_table
 from .serve import listening, run_server
 
-#: Another file than that of a collector in the same folder.
+#: Default database; its name differs from that of a collector in the same folder.
 _database = click.option(
     "--database",
     envvar="HALFTRUTH_DATABASE",
@@ -21,7 +21,7 @@ _database = click.option(
 
 @click.group()
 def relay() -> None:
-    """Run a relay, which passes reports on to collectors without saying who sent them."""
+    """Run a relay, which passes reports on to collectors without revealing their senders."""
 
 
 @relay.command()
@@ -66,11 +66,11 @@ def register(
     operator_keys: tuple[str, ...],
     database: str,
 ) -> None:
-    """Take reports for the SURVEY that a COLLECTOR publishes at this address.
+    """Accept reports for the SURVEY that the COLLECTOR at this URL publishes.
 
-    The survey has to name this relay by the address in HALFTRUTH_RELAY_URL and by a key of the file
-    in HALFTRUTH_RELAY_KEYS. From then on reports are taken under its digest alone. Do it again to
-    renew the token or the deadline.
+    The survey has to name this relay by the URL in HALFTRUTH_RELAY_URL and by a key of the file in
+    HALFTRUTH_RELAY_KEYS. From then on, only reports with the digest of this survey are accepted.
+    Repeat the command to renew the token or the deadline.
     """
     from halftruth_shared import ParameterError
 
@@ -106,7 +106,7 @@ def register(
 @relay.command()
 @_database
 def status(database: str) -> None:
-    """Print what became of every survey's reports."""
+    """Print the status and the numbers of reports of every survey."""
     from ..relay.store import open_existing_relay
 
     with open_existing_relay(database) as store:
@@ -139,7 +139,7 @@ def status(database: str) -> None:
 @click.argument("survey")
 @_database
 def close(survey: str, database: str) -> None:
-    """Take no more reports of SURVEY, and pass on those that there are, if they are enough."""
+    """Close SURVEY, and pass on its reports if they are enough for a batch."""
     from ..relay import operations
     from ..relay.store import open_existing_relay
 
@@ -152,9 +152,9 @@ def close(survey: str, database: str) -> None:
 @options.closed_for("Surveys that closed so many days ago; 0 for all that have closed.")
 @_database
 def purge(days: int, database: str) -> None:
-    """Delete the ids of reports that were passed on, and reports that never will be.
+    """Delete the ids of reports that were passed on, and reports that were withheld.
 
-    A survey with reports that its collector has not acknowledged yet is left alone.
+    Surveys with reports that the collector has not acknowledged yet are skipped.
     """
     from ..relay import operations
     from ..relay.store import open_existing_relay
@@ -169,7 +169,7 @@ def purge(days: int, database: str) -> None:
 
 @relay.group()
 def key() -> None:
-    """Create and list the keys of this relay, to which reports are sealed on their way to it."""
+    """Create and list the keys of this relay, to which devices seal their reports."""
 
 
 key.add_command(create_sealing, "create")

@@ -49,10 +49,10 @@ def run_server(database: str, **settings: Any) -> None:
     import sys
 
     os.environ["HALFTRUTH_DATABASE"] = database
-    # Analyses run side by side, so threads of BLAS would only wait for each other. NumPy reads this
-    # when it is imported.
+    # Analyses run in parallel, so threads of BLAS would only wait for each other. NumPy reads this
+    # variable when it is imported.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # Without what this command has imported.
+    # The fresh interpreter does not contain the modules that this command imported.
     module = ["-m", "halftruth_collector.server.serve"]
     os.execv(sys.executable, [sys.executable, *module, json.dumps(settings)])  # noqa: S606
 

@@ -14,7 +14,7 @@ from ..ops.settings import Config
 @contextmanager
 def counted_in(database: str, survey: str) -> Iterator[AnalysisContext]:
     """Open a database and yield the counts of a survey and of its waves."""
-    # The limit protects from unreliable conclusions; who has the database can read all counts.
+    # The minimum prevents unreliable conclusions; anyone with the database can read all counts.
     least = Config.from_environment(only=["min_reports"]).min_reports
     with open_existing_store(database) as store:
         yield stored.counted_in(store.surveys, store.reports, survey, least)

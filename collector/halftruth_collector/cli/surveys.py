@@ -73,7 +73,7 @@ def survey() -> None:
 def check(file: str, max_gamma: str, as_json: bool) -> None:
     """Check the survey of a TOML FILE without publishing it.
 
-    The output has its promises, and whether the hosted form would accept it.
+    The output states its guarantees, and whether the hosted form would accept it.
     """
     terms = check_survey(read_survey(file), max_gamma)
     if as_json:
@@ -322,7 +322,7 @@ def _check_key(field: str, key: str | None) -> None:
 
 
 def _taken(state: SurveyState) -> str:
-    """Describe in a few words how the reports of a survey are taken."""
+    """Describe briefly how a survey accepts reports."""
     terms, relay = state.terms, state.relay
     source = "with invitations" if terms.invitations else "from anyone"
     if relay is not None:

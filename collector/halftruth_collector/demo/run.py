@@ -121,7 +121,7 @@ def _send(url: str, survey: Survey, codes: NDArray[np.int64]) -> None:
 
 def _report(analyst: Analyst, survey: Survey, counts: Counts, truth: dict[Itemset, float]) -> None:
     """Fetch the itemsets and print them with the true values."""
-    # The truth is that of exactly these people.
+    # The true values are those of the people in the sample.
     result = analyst.itemsets(
         survey.id,
         min_support=MIN_SUPPORT,

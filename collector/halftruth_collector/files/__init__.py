@@ -1,1 +1,1 @@
-"""Reports in files: bulk counting with DuckDB, and files of externally randomized answers."""
+"""Bulk counting of files of reports with DuckDB, and import of externally randomized answers."""

@@ -84,7 +84,7 @@ def count_part(
     Parameters
     ----------
     folder : Path
-        Its subfolder ``work`` has the parts of so many files of reports, and of earlier counts;
+        Its subfolder ``work`` has the parts of the files of reports and of the earlier counts;
         ``counts`` gets the new ids.
     files, earlier : int
     space : ReportSpace

@@ -1,7 +1,8 @@
 """Reports from a file of answers that were already randomized: by dice, cards or a program.
 
-Each row is one person, or as many people as a column says. Answers are matched to the categories of
-the survey. Errors name the row, counted from 1 after the header, and the column, but no value.
+Each row represents one person, or the number of people in a column. Answers are matched to the
+categories of the survey. Errors name the row, counted from 1 after the header, and the column, but
+no value.
 """
 
 from __future__ import annotations
@@ -359,7 +360,7 @@ def _read_parquet(path: str, wanted: Sequence[str]) -> Iterator[_Column]:
 
 
 def _check_sizes(metadata: Any, wanted: Sequence[str]) -> None:
-    """Check what the columns of a Parquet file unpack to, before any of them is read."""
+    """Check the uncompressed size of the columns of a Parquet file, before reading them."""
     paths = tuple(f"{name}." for name in wanted)
     groups = map(metadata.row_group, range(metadata.num_row_groups))
     chunks = [group.column(place) for group in groups for place in range(group.num_columns)]

@@ -140,8 +140,8 @@ def open_local_copy(name: str, folder: Path) -> Iterator[tuple[str, int, str]]:
 def select_reports(name: str, path: str, size: int, columns: int) -> str:
     """Return the query of the reports of a file: row, id, digest, values, sealed, invited.
 
-    The suffix of the name that the user gave determines the format; reports have so many columns.
-    Raise ParameterError if the file does not have it, or is too large when it is unpacked.
+    The suffix of the name that the user gave determines the format; reports have `columns` columns.
+    Raise ParameterError if the file has another format, or is too large when uncompressed.
     """
     last = _split_name(name)[1]
     if last.endswith(".parquet"):

@@ -43,7 +43,7 @@ def register(
     digest: str | None = None,
     operator_keys: Collection[str] = (),
 ) -> RegisteredSurvey:
-    """Register a survey of a collector, so that the relay accepts reports to its present version.
+    """Register a survey of a collector, so that the relay accepts reports to its current version.
 
     The digest of a registered survey never changes; registering again updates token and deadline.
 

@@ -57,7 +57,7 @@ class RegisteredSurvey:
 
 
 class Held(NamedTuple):
-    """Numbers of reports to a survey that a relay holds: all, and those that are released."""
+    """Numbers of reports to a survey that a relay holds: all, and the released ones."""
 
     reports: int
     due: int

@@ -1,7 +1,7 @@
 """Retention: deleting surveys, and purging the ids of reports and unused invitations.
 
 Ids are needed for deduplication, and unused invitations for admitting reports. Once a survey has
-ended and the last retries have arrived, they only reveal who took part, to somebody who has a
+ended and the last retries have arrived, they only reveal who took part, to anyone with access to a
 respondent's device or the list of invitations. So they can be *purged*; the counts are kept. A
 survey can also be *deleted* with all its data, except the entries of the audit log.
 

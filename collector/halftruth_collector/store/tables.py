@@ -147,7 +147,7 @@ daily_outcomes = Table(
 #: Tables with rows of reports, in the order in which counting writes to them.
 REPORT_TABLES = (invitations, report_ids, cells, daily_outcomes)
 
-#: Surveys that a relay takes reports for; `token` is shown to their collector.
+#: Surveys for which a relay accepts reports; `token` authenticates the relay to their collector.
 relay_surveys = Table(
     "relay_surveys",
     metadata,
@@ -160,12 +160,12 @@ relay_surveys = Table(
     Column("closes_at", UtcDateTime),
     Column("status", String(8), nullable=False),
     Column("closed_at", UtcDateTime),
-    # Reports that the collector acknowledged, and those of them that it could not open.
+    # Number of reports that the collector acknowledged, and number of these that it could not open.
     Column("passed", BigInteger, nullable=False, server_default="0"),
     Column("unopened", BigInteger, nullable=False, server_default="0"),
 )
 
-#: Ids of the reports that a relay took, until they are purged.
+#: Ids of the reports that a relay accepted, until they are purged.
 relay_ids = Table(
     "relay_ids",
     metadata,
@@ -211,7 +211,7 @@ revoked_keys = Table(
     Column("revoked_at", UtcDateTime, nullable=False),
 )
 
-#: Actions of operators, with the token or the command line that they came from.
+#: Actions of operators, with their origin: a token or the command line.
 audit = Table(
     "audit",
     metadata,

@@ -55,8 +55,8 @@ class Service:
 
     `limit` is the limit of reports from one address, `key_file` the file of private keys of sealed
     reports, if any, and `readiness` the check that the database accepts writes. Once `stopping` is
-    set, requests are still answered, but should go elsewhere. `background` is a task that runs
-    until then, in one process at a time.
+    set, requests are still answered, but clients should use another server. `background` is a task
+    that runs until then, in one process at a time.
     """
 
     #: Name in the message with its address.

@@ -133,8 +133,8 @@ class ReportLimit:
         """Check the address of a request before processing it, and record refusals.
 
         A refusal is recorded as `uncharged` reports, until their actual number is known. Requests
-        that are `exempt`, as those of this machine are, have no limit. Raises TooManyReports if too
-        many reports of this address were refused.
+        that are `exempt`, like requests from this machine, have no limit. Raises TooManyReports if
+        too many reports of this address were refused.
         """
         visit: Visit | None = request.environ.get(_VISIT)
         if visit is None:
@@ -154,7 +154,7 @@ class ReportLimit:
             raise
         except StoreUnavailable as error:
             if error.is_undone:
-                # The client sends the same reports again, as it is told to.
+                # The client retries the same reports, as requested.
                 visit.refund()
             raise
         except HalftruthError:
@@ -207,7 +207,7 @@ class Visit:
     """One request from an address.
 
     `limit` is None for exempt requests. `uncharged` is the number of reports that were not charged;
-    they count as refused unless `accepted`. `charged` is the number of those that were, if any.
+    they count as refused unless `accepted`. `charged` is the number of charged reports, if any.
     """
 
     limit: ReportLimit | None

@@ -69,7 +69,7 @@ def get_state(survey_id: str) -> SurveyState:
 def close_survey(survey_id: str) -> PublishedSurvey:
     """Close a survey.
 
-    It takes no more reports. Closing it again changes nothing.
+    It accepts no more reports. Closing it again changes nothing.
     """
     operations.close_survey(collector().store, survey_id)
     return get_published(survey_id)
@@ -101,7 +101,7 @@ def delete_survey(survey_id: str) -> Deleted:
 def set_listing(listing: Listing, survey_id: str) -> SurveyState:
     """List or unlist a survey.
 
-    An unlisted survey can be answered by its address.
+    An unlisted survey can be answered by anyone who knows its URL.
     """
     operations.set_listing(collector().store, survey_id, listing.listed)
     return get_state(survey_id)
@@ -118,7 +118,7 @@ def set_terms(change: TermsChange, survey_id: str) -> PublishedSurvey:
     """Change the terms of a survey.
 
     Absent terms stay unchanged. The sealing key must be a key of this collector. The signature is
-    that of an operator, of the digest of the survey and all terms.
+    by an operator, and covers the digest of the survey and all terms.
     """
     this = collector()
     operations.set_terms(this.store, survey_id, change.changes(), change.signature)
@@ -129,7 +129,7 @@ def set_terms(change: TermsChange, survey_id: str) -> PublishedSurvey:
 def count_invitations(survey_id: str) -> InvitationCount:
     """Count invitations.
 
-    It is not recorded which of them were used.
+    The collector does not record which of them were used.
     """
     return collector().store.invitations.count(survey_id)
 
@@ -144,8 +144,8 @@ def count_invitations(survey_id: str) -> InvitationCount:
 def create_invitations(asked: InvitationRequest, survey_id: str) -> IssuedInvitations:
     """Issue invitations.
 
-    Each is for one report. The address for a person is `/s/{survey_id}#invitation=`, followed by
-    the invitation.
+    Each invitation admits one report. The URL for a person is `/s/{survey_id}#invitation=`,
+    followed by the invitation.
     """
     made = operations.create_invitations(collector().store, survey_id, asked.count)
     return IssuedInvitations(invitations=made)
@@ -162,9 +162,9 @@ def revoke_invitations(survey_id: str) -> Withdrawn:
 def purge(asked: PurgeRequest) -> Purged:
     """Purge ended surveys.
 
-    A survey ends by an operator, its deadline or its quota. The ids of its reports and its unused
-    invitations are deleted; the counts stay. A client that repeats a counted report is told that
-    the survey is closed.
+    A survey ends when it is closed, at its deadline, or when its quota is full. The ids of its
+    reports and its unused invitations are deleted; the counts are kept. A client that repeats a
+    counted report receives the error that the survey is closed.
     """
     return Purged(surveys=operations.purge(collector().store, asked.closed_for))
 

@@ -29,7 +29,7 @@ def plan_survey(request: PlanRequest) -> PlanResult:
 def check_survey(survey: Survey) -> SurveyCheck:
     """Check a survey.
 
-    A dry run of publishing: its promises, and whether the hosted form of this collector would
-    accept it.
+    A dry run of publishing: the guarantees of the survey, and whether the hosted form of this
+    collector would accept it.
     """
     return check(survey, collector().config.max_gamma)
