@@ -1,4 +1,4 @@
-"""Counts of perturbed reports: all that a collector knows."""
+"""Counts of perturbed reports, the only data of a collector about answers."""
 
 import math
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from halftruth_shared.cells import ravel, unravel
 from halftruth_shared.errors import listing
 from numpy.typing import ArrayLike, NDArray
 
-#: Largest table that is ever held as an array.
+#: Largest table that is stored as an array.
 DENSE_CELLS = 2**24
 
 #: Most cells of the table of a group of columns, of a table of several groups, and of all such
@@ -23,16 +23,16 @@ _GROUP_CELLS, _GROUPED_CELLS, _KEPT_CELLS = 25, 2**14, 2**21
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Counts of the different reports.
+    """Counts of the distinct reports.
 
     Attributes
     ----------
     names, shape : tuple
         Name and number of values of each report column.
     cells : ndarray of int, shape (K, columns)
-        The different reports, in the fewest bytes that hold every column.
+        The distinct reports, in the narrowest integer type for all columns.
     counts : ndarray of int, shape (K,)
-        How often each arrived.
+        Number of times each report was received.
     """
 
     names: tuple[str, ...]
@@ -44,14 +44,14 @@ class Counts:
     def from_reports(cls, survey: Survey, reports: ArrayLike) -> "Counts":
         """Count reports, given as integers of shape (N, columns).
 
-        An array of another shape, or with values outside of the columns, raises ReportError.
+        An array of another shape, or with values outside the range of a column, raises ReportError.
         """
         array = _array(reports, "reports")
         return cls.from_cells(survey, array, np.ones(array.shape[:1], dtype=np.int64))
 
     @classmethod
     def from_cells(cls, survey: Survey, cells: ArrayLike, counts: ArrayLike) -> "Counts":
-        """Take counts over; equal reports are added up.
+        """Create counts from distinct or repeated reports; the counts of equal reports are added.
 
         Parameters
         ----------
@@ -69,7 +69,7 @@ class Counts:
         weights = _array(counts, "counts")
         if weights.shape != (len(rows),) or (weights.size and weights.dtype.kind not in "iu"):
             raise ReportError("counts: expected one integer for each report", field="counts")
-        # Beyond 2⁵³ neither the margins nor the shares would be exact.
+        # Above 2⁵³, margins and shares would not be exact.
         if (weights < 0).any() or weights.sum(dtype=np.float64) > 2**53:
             raise ReportError(
                 "counts: expected integers of at least 0, and 2**53 at most together",
@@ -89,7 +89,7 @@ class Counts:
         return cls(space.names, shape, distinct.astype(narrow), table)
 
     def check(self, survey: Survey) -> None:
-        """Make sure that these are counts of a survey's reports, and that there is one.
+        """Check that these are counts of a survey's reports, and that there is at least one report.
 
         Raises
         ------
@@ -112,17 +112,17 @@ class Counts:
 
     @cached_property
     def fingerprint(self) -> bytes:
-        """Hash of the counts, the same where all that is estimated from them is."""
+        """Hash of the counts; equal counts give equal estimates."""
         return sha256(self.cells.tobytes() + self.counts.tobytes()).digest()
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the different reports and of their counts."""
+        """Number of bytes of the distinct reports and of their counts."""
         return self.cells.nbytes + self.counts.nbytes
 
     @cached_property
     def _columns(self) -> list[NDArray[np.unsignedinteger]]:
-        """Each report column by itself, in the fewest bytes: tables are summed column by column."""
+        """Each report column in its narrowest type, since tables are summed column by column."""
         return [
             np.ascontiguousarray(self.cells[:, column], dtype=np.min_scalar_type(size - 1))
             for column, size in enumerate(self.shape)
@@ -130,12 +130,12 @@ class Counts:
 
     @cached_property
     def _weights(self) -> NDArray[np.float64]:
-        """The counts as floating point, which is what they are summed in."""
+        """The counts as floating-point numbers, for summation."""
         return self.counts.astype(np.float64)
 
     @cached_property
     def _groups(self) -> list[int]:
-        """The group of each column; columns that follow each other share one while it is small."""
+        """Group of each column; consecutive columns share a group while its table is small."""
         groups: list[int] = []
         group, cells = 0, 1
         for size in self.shape:
@@ -147,12 +147,12 @@ class Counts:
 
     @cached_property
     def _grouped(self) -> dict[tuple[int, ...], NDArray[np.int64]]:
-        """Tables of all columns of some groups, as they were needed."""
+        """Cached tables of all columns of some groups."""
         return {}
 
     @cached_property
     def _tensor(self) -> NDArray[np.int64] | None:
-        """The whole table where it is small or well filled, None where cells are better."""
+        """The whole table if it is small or well filled; None if cells are more efficient."""
         size = math.prod(self.shape)
         if size > _well_filled(len(self.counts)):
             return None
@@ -166,7 +166,7 @@ class Counts:
         Raises
         ------
         DomainTooLarge
-            If that table has more than `DENSE_CELLS` cells.
+            If the table has more than `DENSE_CELLS` cells.
         """
         shape = tuple(self.shape[column] for column in columns)
         size = math.prod(shape)
@@ -192,7 +192,7 @@ class Counts:
             return _over(self._tensor, columns)
         shape = tuple(self.shape[column] for column in columns)
         size = math.prod(shape)
-        # The row-major cell of each report; narrow integers take fewer bytes through memory.
+        # The row-major cell of each report, in a narrow type to save memory bandwidth.
         index = np.zeros(len(self.counts), dtype=np.min_scalar_type(size))
         for column in columns:
             index *= index.dtype.type(self.shape[column])
@@ -202,7 +202,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Counts of a survey, equal where all that is estimated from them is."""
+    """Counts of a survey, as a cache key: equal snapshots give equal estimates."""
 
     digest: str
     content: bytes
@@ -223,15 +223,15 @@ def _over(table: NDArray[np.int64], axes: Sequence[int]) -> NDArray[np.int64]:
 
 
 def _well_filled(reports: int) -> int:
-    """Most cells of a table that so many different reports are better held as."""
+    """Return the largest table that is more efficient than a list of this many distinct reports."""
     return min(DENSE_CELLS, 2**16 + 8 * reports)
 
 
 def _group_rows(
     rows: NDArray[np.integer], weights: NDArray[np.int64], shape: tuple[int, ...]
 ) -> tuple[NDArray[np.integer], NDArray[np.int64]]:
-    """Return the different rows in lexicographic order, and the sum of the weights of each."""
-    # As few integers for each row as hold its values: sorting integers is much faster than rows.
+    """Return the distinct rows in lexicographic order, and the sum of the weights of each."""
+    # Pack each row into few integers, since sorting integers is much faster than sorting rows.
     keys: list[NDArray[np.int64]] = []
     room = 0
     for column, size in zip(rows.T, shape, strict=True):
@@ -248,7 +248,7 @@ def _group_rows(
 
 
 def _add_up(index: NDArray[np.integer], weights: NDArray[Any], size: int) -> NDArray[np.int64]:
-    """Sum of the weights at each index below `size`; as floating point below 2⁵³, so exact."""
+    """Sum the weights at each index below `size`; floating-point sums below 2⁵³ are exact."""
     return np.bincount(index, weights=weights, minlength=size).astype(np.int64)
 
 

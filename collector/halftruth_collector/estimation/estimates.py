@@ -41,20 +41,20 @@ def columns(
     Parameters
     ----------
     of : Quantity
-        What is estimated: confidence sets are cut to its possible values.
+        Estimated quantity; confidence sets are truncated to its possible values.
     value, standard_error : array_like, shape (K,)
-        NaN where undefined. Of a ratio, the standard error is that of its logarithm.
+        NaN if undefined. The standard error of a ratio is that of its logarithm.
     ends : pair of array_like or ConfidenceSets, optional
-        Of the intervals; the upper one infinite where there is none. Without, nothing is said of
-        the precision.
+        Ends of the intervals; an unbounded upper end is infinite. Without them, results have no
+        precision.
     grade : array_like, optional
-        Positions in `RELIABILITIES`; by default by the margins of the intervals, before these are
-        cut: how precise an estimate is does not depend on how near to an end it is. Without `ends`,
-        of numbers that are known otherwise.
+        Positions in `RELIABILITIES`; by default from the margins of the intervals before
+        truncation, since precision does not depend on the distance from a limit. Needed without
+        `ends`, if the precision is known from another source.
     errors : pair of ndarray, optional
         Perturbation and sampling error.
     undefined : Texts, sequence of str or None, or str, optional
-        Why there is no value.
+        Reason why the value is undefined.
     """
     values = np.ravel(np.asarray(value, float))
     count = len(values)
@@ -92,10 +92,10 @@ def _of_sets(
     ends: tuple[ArrayLike, ArrayLike] | ConfidenceSets,
     grade: ArrayLike | None,
 ) -> dict[str, Any]:
-    """Return the columns of confidence sets, cut to possible values, and of the reliability."""
+    """Return the columns of the truncated confidence sets, and of the reliability."""
     whole = ends if isinstance(ends, ConfidenceSets) else ConfidenceSets.intervals(*ends)
     if grade is None:
-        # Only intervals have a margin as a factor.
+        # Only intervals have a margin that is a factor.
         margins = margin(whole.lower, whole.upper, ratio=True) if of.ratio else whole.half_width
         grade = grades(margins / of.unit, ratio=of.ratio)
     sets = whole.within(of)
@@ -122,7 +122,7 @@ def _of_sets(
 
 
 def covariance_of(*blocks: Array) -> list[list[float | None]]:
-    """Return a covariance as messages have it, null where unknown, as it is between blocks."""
+    """Return a covariance in the format of messages, with null if unknown, as between blocks."""
     size = sum(len(block) for block in blocks)
     whole, start = np.full((size, size), np.nan), 0
     for block in blocks:

@@ -182,8 +182,8 @@ class Estimator(Tables):
         Parameters are the fields of `ItemsetsQuery`. Decisions control the false discovery rate at
         half of 1 − confidence, intervals of the list have a false coverage rate of 1 − confidence;
         see :mod:`.selection`. The best guess ("likelihood") has no intervals, but a typical error
-        for each length. Without `max_length`, those are examined of which the reports can decide
-        any.
+        for each length. Without `max_length`, all lengths are examined for which the reports can
+        decide any itemset.
 
         Examples
         --------
@@ -308,7 +308,7 @@ class Estimator(Tables):
         measures : sequence of str, optional
             Names of measures; by default all that apply to these attributes.
         confidence : float
-            Of each single interval.
+            Confidence level of each interval.
         """
         check_confidence(confidence)
         table = self.table(attributes)

@@ -4,12 +4,12 @@ The delta method needs the gradient of a measure in the cells of a table. A meas
 plain arithmetic on jets yields both at once, without finite differences.
 
 Measures that are 0 at independence and never negative are corrected to second order.
-Near independence such a measure g is a quadratic form of what the estimates depart by: its gradient
-vanishes, it comes out too large by b = ½ tr(H V), with H its second derivative and V the covariance
-of the table, and it varies by ½ tr((H V)²) besides ∇ᵀV∇. So g − b is given, cut at 0, and its
-interval has every value θ from which it is at most z standard errors away. The squares of these are
-½ tr((H V)²) + κθ with κ = ∇ᵀV∇/g, since ∇ᵀV∇ grows with θ as g does; at θ = 0 an estimate is then a
-centred weighted χ², and 0 is left out in about 5 % of surveys at 95 %.
+Near independence such a measure g is a quadratic form of the departures of the estimates: its
+gradient vanishes, it has the bias b = ½ tr(H V), with H its second derivative and V the covariance
+of the table, and its variance is ∇ᵀV∇ + ½ tr((H V)²). So the estimate is g − b, truncated at 0. Its
+interval contains every value θ within z standard errors of the estimate. The squared standard error
+at θ is ½ tr((H V)²) + κθ with κ = ∇ᵀV∇/g, since ∇ᵀV∇ grows with θ as g does. At θ = 0 the estimate
+is a centred weighted χ², and 95 % intervals exclude 0 in about 5 % of surveys.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from .bounds import Array, significantly_positive
 
-#: A variance that is negative by no more than this is 0.
+#: Negative variances down to minus this value are rounding errors of 0.
 _ROUNDING = 1e-15
 
 
@@ -34,13 +34,13 @@ class Jet:
 
     @classmethod
     def variables(cls, values: Array) -> "Jet":
-        """An array whose entries, in row-major order, are the variables themselves."""
+        """Return an array whose entries, in row-major order, are the variables."""
         return cls(values, np.eye(values.size).reshape(*values.shape, values.size))
 
     def standard_error(self, covariance: Array) -> Array:
         """Return the errors by the delta method; NaN where unknown.
 
-        The covariance of the variables has the shape (n, n), or is one for each value.
+        The covariance of the variables has the shape (n, n), or such a matrix for each value.
         """
         with np.errstate(invalid="ignore", over="ignore"):
             through = (self.gradient[..., None, :] @ covariance)[..., 0, :]
@@ -60,7 +60,7 @@ class Jet:
 
     @classmethod
     def stack(cls, jets: "Sequence[Jet]") -> "Jet":
-        """Rows of one value of each, in columns."""
+        """Stack jets as columns, with one value of each jet in a row."""
         values, gradients = ([getattr(j, name) for j in jets] for name in ("value", "gradient"))
         return cls(np.stack(values, axis=1), np.stack(gradients, axis=1))
 
@@ -69,7 +69,7 @@ class Jet:
         return Jet(np.asarray(self.value[at]), self.gradient[at])
 
     def sum(self, *axes: int) -> "Jet":
-        """Sum over some axes, or over all if none is given; each stays with length 1."""
+        """Sum over some axes, by default over all; each summed axis is kept with length 1."""
         chosen = axes or tuple(range(self.value.ndim))
         value = self.value.sum(axis=chosen, keepdims=True)
         return Jet(value, self.gradient.sum(axis=chosen, keepdims=True))
@@ -117,7 +117,7 @@ class Jet:
         return self._chain(value, exponent * self.value ** (exponent - 1))
 
     def positive(self) -> "Jet":
-        """The same where it is above 0, and NaN elsewhere: no share to divide by."""
+        """Replace values that are not positive, which cannot be divisors, by NaN."""
         return Jet(np.where(self.value > 0, self.value, np.nan), self.gradient)
 
     def log(self) -> "Jet":
@@ -146,7 +146,7 @@ class SecondOrder:
 
     @classmethod
     def of(cls, plain: Jet, slopes: Jet, covariance: Array) -> "SecondOrder":
-        """Make it from the measure, and its gradient with what that changes by along V.
+        """Compute the correction from the measure, its gradient, and the product H V.
 
         Parameters
         ----------
@@ -167,16 +167,16 @@ class SecondOrder:
 
     @property
     def value(self) -> Array:
-        """Corrected for bias; undefined where that is."""
+        """The measure corrected for bias; NaN if the bias is undefined."""
         return np.maximum(self.plain - self.bias, 0.0)
 
     @property
     def standard_error(self) -> Array:
-        """If the truth is as estimated."""
+        """Standard error at the estimate."""
         return np.sqrt(self.least + self.growth * self.value)
 
     def interval(self, quantile: float) -> tuple[Array, Array]:
-        """Every value that is so many standard errors away at most."""
+        """Return the interval of values within `quantile` standard errors of the estimate."""
         middle = self.value + quantile**2 * self.growth / 2
         half_width = np.sqrt(middle**2 - self.value**2 + quantile**2 * self.least)
         return np.maximum(middle - half_width, 0.0), middle + half_width

@@ -41,18 +41,18 @@ _ROUNDING = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A table, with those moments that are computed from it.
+    """A table, with the moments that are computed from it.
 
     Attributes
     ----------
     kept : ndarray of bool, shape (cells,)
         The cells that the equation uses.
     places : ndarray of int, shape (n,)
-        Columns of the equation that depend on its attributes alone.
+        Columns of the equation that depend only on attributes of the table.
     columns : ndarray, shape (cells, n)
         Their values.
     used : ndarray of bool, shape (n, n)
-        Which moments are of this table.
+        Which moments are computed from this table.
     """
 
     table: Table
@@ -63,7 +63,7 @@ class Part:
 
     @property
     def moments(self) -> Array:
-        """The moments, 0 where they are of another table."""
+        """The moments; 0 for moments of other tables."""
         shares = np.where(self.kept, self.table.value.ravel(), 0.0)
         return np.asarray(self.used * (self.columns.T @ (shares[:, None] * self.columns)))
 
@@ -98,7 +98,8 @@ def fit_linear_table(table: Table, model: Equation, kept: NDArray[np.bool_]) -> 
 def fit_linear_pairs(tables: Tables, model: Equation) -> Regression:
     """Fit a linear equation to the tables of pairs of its answers, for the population.
 
-    If an answer can be missing, pairs do not tell who answered all questions: ParameterError.
+    If an answer can be missing, pairs do not identify people who answered all questions:
+    ParameterError.
     """
     parts = list(_parts(tables, model))
     size = len(model.predictors.terms) + 1
@@ -139,7 +140,7 @@ def _parts(tables: Tables, model: Equation) -> Iterator[Part]:
     values = {each.name: each.values for each in model.predictors.each}
     values[model.names[-1]] = model.outcome.scores[:, None]
     crossed = [[model.names[n] for n in each] for each in model.predictors.interactions]
-    # By the attributes that they depend on, in the order of the columns.
+    # Group columns by the attributes on which they depend, in the order of the columns.
     blocks: list[list[str]] = [[], *([name] for name in model.names[:-1]), *crossed]
     blocks.append([model.names[-1]])
     widths = [math.prod(values[name].shape[1] for name in names) for names in blocks]
@@ -172,7 +173,7 @@ def _checked(tables: Tables, names: Sequence[str]) -> list[str]:
 
 
 def _products(first: Array, second: Array) -> Array:
-    """Products of each two columns."""
+    """Return the products of all pairs of columns."""
     return np.asarray((first[:, :, None] * second[:, None]).reshape(len(first), -1))
 
 
@@ -181,8 +182,8 @@ def _fit(
 ) -> Regression:
     """Fit the equation to its moments.
 
-    `units` are one over the largest value of each column, shape (k,); `covariance_of` is the
-    covariance of K forms l M r, from the rows l and r of each, shapes (K, z).
+    `units` are the reciprocals of the largest value of each column, shape (k,); `covariance_of`
+    returns the covariance of K forms l M r, from the rows l and r of each, shapes (K, z).
     """
     values, vectors = np.linalg.eigh(moments[:-1, :-1] * np.outer(units, units))
     directions = np.pad(vectors.T * units, ((0, 0), (0, 1)))

@@ -1,6 +1,6 @@
 """Association measures, each a function of a table of supports (Guo Table 3.6).
 
-They are written with jets, so that a value comes with its exact gradient.
+They are computed with jets, so that each value has its exact gradient.
 """
 
 import math
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from .gradients import Jet
 
-#: What a measure is computed from: presence and absence of two attributes, of any number of
-#: attributes, or the categories as they are.
+#: Input of a measure: presence and absence of two attributes, or of any number of attributes, or
+#: all categories.
 Scope = Literal["pair", "itemset", "categories", "ordered"]
 
 
@@ -34,25 +34,25 @@ REASONS = (
 )
 _NO_CATEGORY, _OUTSIDE, _NO_CELL, UNCLEAR, UNCLEAR_CELL = range(len(REASONS))
 
-#: Of a share, and of what is 0 at independence and never negative.
+#: Limits of a share, and of a nonnegative measure that is 0 at independence.
 _NEVER_NEGATIVE = (0.0, 1.0)
 
-#: Shares below this are differences of equal numbers.
+#: Shares below this are rounding errors of differences.
 _ROUNDING = 1e-12
 
 
 class Cells:
     """A table of shares π and its margins, under the names of the literature.
 
-    The first axes of π are those of attributes, then come any that tell tables of one batch apart.
-    Where categories are absence and presence, place 1 of an axis is presence. `margins` are the
-    shares of each category, attribute by attribute, of a shape that broadcasts with π; NaN where
-    they are not positive.
+    The first axes of π are the attributes; any further axes distinguish the tables of a batch.
+    If categories are absence and presence, place 1 of an axis is presence. `margins` are the
+    shares of each category, attribute by attribute, of a shape that broadcasts with π; NaN if not
+    positive.
     """
 
     def __init__(self, table: Jet, attributes: int) -> None:
         self._axes = axes = range(attributes)
-        # A cell that is 0 but for rounding is none to divide by.
+        # A cell that is 0 up to rounding must not be a divisor.
         cells = np.where(np.abs(table.value) < _ROUNDING, 0.0, table.value)
         self.table = Jet(cells, table.gradient)
         self.margins = tuple(
@@ -65,7 +65,7 @@ class Cells:
         return self.table.shape[: len(self._axes)]
 
     def total(self, terms: Jet) -> Jet:
-        """Sum over the axes of the attributes, each of which stays with length 1."""
+        """Sum over the axes of the attributes, keeping them with length 1."""
         return terms.sum(*self._axes)
 
     @cached_property
@@ -111,7 +111,7 @@ class Cells:
 
     @cached_property
     def concordance(self) -> tuple[Jet, Jet]:
-        """P and Q, shares of pairs of people who differ in both answers: alike, and oppositely."""
+        """P and Q, shares of concordant and discordant pairs of people."""
         earlier = self.table.cumsum(0) - self.table
         both = earlier.cumsum(1) - earlier
         against = earlier.sum(1) - earlier.cumsum(1)
@@ -124,7 +124,7 @@ class Cells:
 
     @cached_property
     def reason(self) -> NDArray[np.int64]:
-        """Why a measure of each table is undefined, if one is, as a position in `REASONS`."""
+        """Reason why a measure of each table is undefined, as a position in `REASONS`."""
         axes = tuple(self._axes)
         empty = np.any([np.isnan(m.value).any(axis=axes) for m in self.margins], axis=0)
         outside = (self.table.value < 0).any(axis=axes)
@@ -148,27 +148,27 @@ Factors = tuple[Sequence[Jet], Sequence[Jet]]
 
 @dataclass(frozen=True)
 class Measure:
-    """One measure: its name, what it is computed from, and how from a table and N.
+    """A measure: its name, its input, and its computation from a table and N.
 
     Attributes
     ----------
     limits : pair of float, or callable
         Smallest and largest possible value, which may depend on the size of the table and on N.
     ratio : bool
-        Whether it has no scale of 1, being a ratio or growing with N.
+        Whether it has no scale of 1, because it is a ratio or grows with N.
     factors : callable or None
         Numerators and denominators of a ratio, whose interval is on the logarithmic scale.
     slopes : callable or None
-        Gradient in the cells, up to a constant, of a measure that is 0 at independence and never
-        negative. There it is 0, so that the second derivative decides.
+        Gradient in the cells, up to a constant, of a nonnegative measure that is 0 at
+        independence. The gradient is 0 there, so that second derivatives are needed.
     denominators : callable or None
-        What it divides by; None for the share of every category.
+        Its denominators; None for the share of every category.
     logarithms : bool
-        Whether it has logarithms of cells, which say nothing of a cell that may be 0.
+        Whether it has logarithms of cells, which are not usable for a cell that can be 0.
     to_expected : bool
-        Whether it is the ratio of a share to that of independent answers. Its margin is that of the
-        share against the expected one: the error of the ratio itself is small where the share
-        came out large, so that a rule that looks at it selects what is too large.
+        Whether it is the ratio of a share to that of independent answers. Its margin is that of
+        the share relative to the expected share: the error of the ratio itself is small if the
+        share is overestimated, so grading by it would select overestimates.
     """
 
     name: str
@@ -183,7 +183,7 @@ class Measure:
     to_expected: bool = False
 
     def quantity(self, cells: Cells, n: float) -> Quantity:
-        """Kind of quantity that it is in a table of N respondents."""
+        """Return the quantity of the measure in a table of N respondents."""
         limits = self.limits if isinstance(self.limits, tuple) else self.limits(cells.sizes, n)
         of = quantity(self.name).within(*limits)
         return replace(of, ratio=self.ratio, logarithmic=self.factors is not None)
@@ -301,29 +301,29 @@ def _somers_d(t: Cells, n: float) -> Jet:
 
 
 def _leverage_limits(sizes: Sequence[int], n: float) -> Limits:
-    """Of k attributes: all of share p < 1 together, or each of share 1 − 1/k and none together."""
+    """Return limits for k attributes: all present together, or each 1 − 1/k and never together."""
     k = len(sizes)
     share = k ** (-1 / (k - 1))
     return -((1 - 1 / k) ** k), share - share**k
 
 
 def _cosine_limits(sizes: Sequence[int], n: float) -> Limits:
-    """Of two attributes at most 1; of more, rare answers together have no largest one."""
+    """Return limits: at most 1 for two attributes, unbounded for more."""
     return 0.0, 1.0 if len(sizes) == 2 else math.inf
 
 
 def _chi_squared_limits(sizes: Sequence[int], n: float) -> Limits:
-    """Of two attributes N·(min(r, c) − 1); of more, rare answers together have no largest one."""
+    """Return limits: at most N·(min(r, c) − 1) for two attributes, unbounded for more."""
     return 0.0, n * (min(sizes) - 1) if len(sizes) == 2 else math.inf
 
 
 def _g_squared_limits(sizes: Sequence[int], n: float) -> Limits:
-    """2N times the entropy of all answers but the one with most categories."""
+    """Return limits: at most 2N times the entropy of all answers but that with most categories."""
     return 0.0, 2 * n * (sum(map(math.log, sizes)) - math.log(max(sizes)))
 
 
-#: Every measure of Guo Table 3.6, whose D is the *column* risk difference P(not X | not Y) −
-#: P(not X | Y); the one along the rule, P(Y | X) − P(Y | not X), is what others call by that name.
+#: All measures of Guo Table 3.6. Its D is the *column* risk difference P(not X | not Y) −
+#: P(not X | Y); in other sources, risk difference means P(Y | X) − P(Y | not X), along the rule.
 #: Cosine of k attributes is the root of interest times support.
 MEASURES = (
     Measure("phi", "pair", _phi),
@@ -348,9 +348,9 @@ MEASURES = (
         _leverage_limits,
     ),
     _ratio("conviction", "pair", lambda t: (t.sides[1:3], [t.cell(1, 0)])),
-    # With P(X) = x it is at most −x ln x.
+    # For P(X) = x the measure is at most −x ln x.
     Measure("j_measure", "pair", _j_measure, (0.0, 1 / math.e), slopes=_j_slopes, logarithms=True),
-    # Of an answer that most people give it can be as low as −P(Y)/(1 − P(Y)).
+    # For a frequent answer it can be as low as −P(Y)/(1 − P(Y)).
     Measure("certainty", "pair", _certainty, (-math.inf, 1.0)),
     Measure(
         "standardized_residual",
@@ -399,7 +399,7 @@ MEASURES = (
     ),
 )
 
-#: Measures of two attributes whose answers are in an order (Goodman & Kruskal 1954; Kendall 1945;
+#: Measures of two attributes with ordered answers (Goodman & Kruskal 1954; Kendall 1945;
 #: Somers 1962, of the second attribute on the first).
 ORDERED = (
     Measure("goodman_kruskal_gamma", "ordered", _gamma),
@@ -407,13 +407,13 @@ ORDERED = (
     Measure("somers_d", "ordered", _somers_d),
 )
 
-#: The names that rules have for some of them.
+#: Other names of some measures, for rules.
 ALIASES = {"lift": "interest", "leverage": "piatetsky_shapiro"}
 
-#: Every name, in the order in which measures are given.
+#: Names in the order of results.
 MEASURE_NAMES = tuple(measure.name for measure in MEASURES)
 
-#: Names of those of answers in an order, in the order in which they are given after the others.
+#: Names of measures of ordered answers, which follow the others in results.
 ORDERED_NAMES = tuple(measure.name for measure in ORDERED)
 
 _BY_NAME = {measure.name: measure for measure in (*MEASURES, *ORDERED)}
@@ -427,7 +427,7 @@ OF_MANY = ("chi_squared", "g_squared")
 
 
 def check_measures(names: Sequence[str]) -> None:
-    """Raise ParameterError unless these are different names of measures."""
+    """Raise ParameterError unless these are distinct names of measures."""
     if isinstance(names, str) or len(set(names)) < len(names):
         raise ParameterError(
             "measures: expected a list of different names, such as phi", field="measures"
@@ -437,7 +437,7 @@ def check_measures(names: Sequence[str]) -> None:
 
 
 def find_measure(name: str) -> Measure:
-    """Return the measure of this name, or of the name that rules have for it."""
+    """Return a measure by its name, or by its name for rules."""
     if name not in _BY_NAME:
         raise ParameterError(
             f"measures: unknown measure '{name}'; expected some of: {', '.join(_BY_NAME)}",

@@ -1,10 +1,10 @@
 """Multiple response: means over the options of a question, with standard errors.
 
-The mean number of options that a person chooses is the sum of their shares r = a/x of those who
-answered, and so is linear in the tables of single options to first order. The covariance of two of
-its terms is cᵀ C c′ with the covariance C of the table of both options and the gradients
-c = (1[chosen] − r·1[answered])/x along each: margins of larger tables are the smaller ones, so no
-table of all options is needed. The variance of the number itself is known by the pairs, too, since
+The mean number of chosen options is the sum of their shares r = a/x among people who answered, and
+so is linear in the tables of single options to first order. The covariance of two of its terms is
+cᵀ C c′ with the covariance C of the table of both options and the gradients
+c = (1[chosen] − r·1[answered])/x along each. Since tables are consistent with their margins, no
+table of all options is needed. The pairs also determine the variance of the number itself, since
 E K² = Σ r_j + 2 Σ r_jk.
 """
 
@@ -27,9 +27,9 @@ def chosen_code(option: Attribute) -> int:
 def mean_number(estimator: Estimator, options: Sequence[Attribute]) -> tuple[float, float]:
     """Estimate the mean number of chosen options among people who answered, with its error.
 
-    The estimator has all categories of the options. Both are NaN where the share of those who
-    answered is less than `NEARLY_LINEAR` standard errors above zero. The error is NaN where reports
-    identify one question at a time, unless there is a single option.
+    The estimator has all categories of the options. Both are NaN if the share of people who
+    answered is less than `NEARLY_LINEAR` standard errors above zero. The error is NaN if reports
+    identify only one question at a time, unless there is a single option.
     """
     gradients: dict[str, Array] = {}
     mean = 0.0

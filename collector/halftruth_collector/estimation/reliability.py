@@ -1,6 +1,6 @@
 """Reliability of an estimate: one threshold on its margin of error.
 
-The margin is half the width of the estimate's own interval; of a ratio it is the factor from the
+The margin is half the width of the interval of the estimate. For a ratio, it is the factor from the
 middle of the interval, on the logarithmic scale, to either end.
 
 ========================================================= ========== =============
@@ -9,7 +9,7 @@ margin of                                                 usable     barely usab
 share, difference of shares, in points                    up to 5    up to 10
 measure on a scale of 1, such as a correlation            up to 0.05 up to 0.1
 mean, and difference of means, in hundredths of the range up to 5    up to 10
-of what answers count as
+of the scores
 ratio, and measure that grows with N, as a factor         up to 1.5  up to 2
 ========================================================= ========== =============
 
@@ -31,11 +31,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from .bounds import Array, normal_quantile
 
-#: The three verdicts, best first; grades are positions in it.
+#: The three grades, best first; a grade is represented by its position.
 RELIABILITIES: tuple[Reliability, ...] = get_args(Reliability)
 USABLE, BARELY, NOT = range(3)
 
-#: Largest margin of what is usable, and of what is barely usable.
+#: Largest margin of usable estimates, and of barely usable ones.
 POINTS, FACTOR = (0.05, 0.1), (1.5, 2.0)
 
 #: Effective reports for a cell below which normal intervals are inaccurate.
@@ -48,7 +48,7 @@ Grades = NDArray[np.int64]
 
 
 def margin(lower: ArrayLike, upper: ArrayLike, *, ratio: bool = False) -> Array:
-    """Margin of error of each interval; infinite for a ratio that may be 0 or has no upper end.
+    """Return the margin of error of each interval; infinite for a ratio that can be 0 or unbounded.
 
     >>> margin([1.0, 2.0], [3.0, 8.0]).tolist()
     [1.0, 3.0]
@@ -64,7 +64,7 @@ def margin(lower: ArrayLike, upper: ArrayLike, *, ratio: bool = False) -> Array:
 
 
 def grades(margins: ArrayLike, *, ratio: bool = False) -> Grades:
-    """Grade of each estimate by its margin; `NOT` where that is NaN.
+    """Return the grade of each estimate by its margin; `NOT` if the margin is NaN.
 
     >>> grades([0.01, 0.05, 0.07, 0.2, np.nan]).tolist()
     [0, 0, 1, 2, 2]
@@ -88,11 +88,11 @@ class LengthPrecision:
     Attributes
     ----------
     half_width : float or None
-        Typical half-width of an interval; None where unknown, and of best guesses.
+        Typical half-width of an interval; None if unknown, and for best guesses.
     filled : float
-        About how many reports a support rests on.
+        Approximate number of reports that inform about a support.
     guess : TypicalError or None
-        Of best guesses.
+        Typical error of best guesses.
     """
 
     length: int

@@ -1,1 +1,1 @@
-"""Estimation from reports about views, pooled over all views that ask about the same."""
+"""Estimation from reports about views, pooled over all views with the same questions."""

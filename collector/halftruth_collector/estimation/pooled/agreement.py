@@ -2,7 +2,7 @@
 
 A table of m attributes splits into orthogonal components, one for each subset U of them (the
 analysis of variance): along the attributes of U the projection I − J/d, along the others the mean.
-What is a combination of these projections lies in the algebra ⊗ span{I, J}, and is known by 2^m
+A combination of these projections lies in the algebra ⊗ span{I, J}, and is determined by 2^m
 numbers: its weight for each component, or its value for each set of attributes on which two cells
 agree.
 
@@ -25,7 +25,7 @@ def members(count: int) -> NDArray[np.bool_]:
 
 
 def products(values: Sequence[float]) -> Array:
-    """Product of the values of the attributes in each subset.
+    """Return the product of the values of the attributes in each subset.
 
     >>> products([2.0, 5.0]).tolist()
     [1.0, 5.0, 2.0, 10.0]
@@ -34,7 +34,7 @@ def products(values: Sequence[float]) -> Array:
 
 
 def subset_sums(values: Array) -> Array:
-    """Sum over the subsets of each subset.
+    """Return the sum over the subsets of each subset.
 
     >>> subset_sums(np.array([1.0, 10.0, 100.0, 1000.0])).tolist()
     [1.0, 11.0, 101.0, 1111.0]
@@ -43,12 +43,12 @@ def subset_sums(values: Array) -> Array:
 
 
 def subset_differences(values: Array) -> Array:
-    """The numbers whose sums over subsets these are (Möbius inversion)."""
+    """Return the numbers with these sums over subsets (Möbius inversion)."""
     return _along(values, [lambda without, within: (without, within - without)] * _count(values))
 
 
 def superset_sums(values: Array) -> Array:
-    """Sum over the subsets that each subset is in."""
+    """Return the sum over the supersets of each subset."""
     return _along(values, [lambda without, within: (without + within, within)] * _count(values))
 
 
@@ -58,8 +58,8 @@ def kernel(weights: Array, sizes: Sequence[int]) -> Array:
     Parameters
     ----------
     weights : ndarray, shape (…, 2^m)
-        By which each component is multiplied, over the product of d/n of its own attributes: that
-        of U contributes its weight times ∏_{j∈U} (d_j·[agree on j] − 1).
+        Weights of the components; component U contributes its weight times
+        ∏_{j∈U} (d_j·[agree on j] − 1).
     sizes : sequence of int
         d_j.
     """
@@ -71,7 +71,7 @@ def kernel(weights: Array, sizes: Sequence[int]) -> Array:
 
 
 def matrix(values: Array, sizes: Sequence[int]) -> Array:
-    """A kernel as a matrix of shape (cells, cells), from its value for each agreement."""
+    """Return a kernel as a matrix, shape (cells, cells), from its value for each agreement."""
     agreement = np.zeros((1, 1), dtype=np.int64)
     for size in sizes:
         equal = np.eye(size, dtype=np.int64)
@@ -81,9 +81,9 @@ def matrix(values: Array, sizes: Sequence[int]) -> Array:
 
 
 def expand(values: Array, sizes: Sequence[int]) -> Array:
-    """Numbers by subset at the places of all margins' cells, shape (d_1 + 1, …, d_m + 1).
+    """Expand numbers by subset to the cells of all margins, shape (d_1 + 1, …, d_m + 1).
 
-    A cell of a margin is a place along each axis; the last one, d_j, is the sum over it.
+    A cell of a margin is a place along each axis; the last place, d_j, is the sum over the axis.
     """
     places = [np.append(np.ones(size, dtype=np.int64), 0) for size in sizes]
     return np.asarray(values.reshape((2,) * len(sizes))[np.ix_(*places)])

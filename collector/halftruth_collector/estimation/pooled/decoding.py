@@ -15,26 +15,26 @@ from ..counts import Counts
 from ..report_model import response_of
 from .overlaps import Views
 
-#: Most points of a geometry that are transformed, and most numbers that are kept.
+#: Largest number of points of a transformed geometry, and of cached numbers.
 _MOST_NUMBERS = 2**24
 
-#: Most numbers in the components that are kept.
+#: Largest number of cached numbers of components.
 _MOST_KEPT = 2**23
 
-#: Most points of a geometry that is decoded for several views at once: for each by itself, most of
-#: the time would not go into the transform.
+#: Largest number of points of a geometry for which several views are decoded at once, since the
+#: overhead for each view would exceed the time of its transform.
 _SMALL = 2**10
 
-#: How many times as long a point of the transform takes as a coordinate of a cell and a symbol.
+#: Time of the transform per point, relative to the time per coordinate of a cell and a symbol.
 _TRANSFORM = 4
 
 
-#: Views or attributes by number, and the public attributes that are distinguished.
+#: Numbers of views or attributes, and of the public attributes that are not summed over.
 _Key = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 class _Cache:
-    """Arrays that are kept until they have so many numbers together."""
+    """Cache of arrays with a largest total size."""
 
     def __init__(self, most: int) -> None:
         self._arrays: dict[_Key, Array] = {}
@@ -60,11 +60,11 @@ class _Alike:
     Attributes
     ----------
     numbers, positions : ndarray of int, shapes (S,) and (S, k)
-        Of these views, and of the attributes that each is about.
+        Numbers of these views, and positions of the attributes of each.
     shape : tuple of int
-        Of each view.
+        Shape of the table of each view.
     cells : ndarray, shape (S, cells)
-        Reports of each that have a symbol of each cell.
+        Number of reports of each view with a symbol of each cell.
     """
 
     numbers: NDArray[np.int64]
@@ -77,8 +77,8 @@ class _Alike:
     ) -> Array | float:
         """Sum the margins over some attributes of the views that ask about all of them.
 
-        Views that have these attributes in the same places are added up before their margin is
-        taken; 0 if there is none.
+        Views with these attributes in the same places are summed before their margin is computed; 0
+        without such views.
         """
         asking = np.flatnonzero(asked[self.numbers])
         axes = np.arange(len(self.shape))
@@ -94,12 +94,12 @@ class _Alike:
 
 
 class Decoded:
-    """Counts of reports, by the cells of their views and pooled over these.
+    """Counts of reports, by the cells of their views and pooled over views.
 
     Parameters
     ----------
     columns : Views
-        The same as columns.
+        The views of the survey.
     public : dict of int to int
         Number of categories of each public attribute, by its position in the schema; their codes
         are the first columns of a report.
@@ -126,7 +126,7 @@ class Decoded:
         return np.diff(np.append(0.0, np.cumsum(self._counts))[self._starts])
 
     def shares(self, public: tuple[int, ...]) -> Array:
-        """Share of each cell of the public attributes at these positions; 1 for none."""
+        """Return the share of each cell of the public attributes at these positions."""
         if not public:
             return np.ones(())
         shape = tuple(self._public[j] for j in public)
@@ -135,9 +135,9 @@ class Decoded:
         return counts.reshape(shape) / self.counts.reports
 
     def component(self, positions: tuple[int, ...], public: tuple[int, ...]) -> Array:
-        """Sum over the views of their margins, shape (P, d_j for j in positions).
+        """Return the sum of the margins of all views, shape (P, d_j for j in positions).
 
-        Divided by Ω, its projection is the component.
+        The component is its projection divided by Ω.
         """
         return self._components.get((positions, public), lambda: self._component(positions, public))
 
@@ -188,9 +188,9 @@ class Decoded:
     def contributions(self, weights: Mapping[_Key, Array]) -> Iterator[tuple[Array, Array]]:
         """Yield the reports of each view with their contributions, as of `Reconstruction`.
 
-        A view may have one report. So the mean contribution of its reports is that by the pooled
-        components, not their own. `weights` are those of each component, by the positions of its
-        public attributes and of the others; shape (*public, *others, K).
+        The mean contribution of the reports of a view is computed from the pooled components,
+        since a view can have a single report. `weights` are the weights of each component, by the
+        positions of its public attributes and of the others; shape (*public, *others, K).
         """
         columns, asked = self._columns, self.by_view * self._columns.strength
         for number in np.flatnonzero(self.by_view).tolist():
@@ -220,7 +220,7 @@ class Decoded:
     def _margin(self, number: int, public: tuple[int, ...], others: tuple[int, ...]) -> Array:
         """Count the reports of a view that have a symbol of each cell, summed over some axes.
 
-        A row for each public cell, shape (P, *the other axes).
+        The result has a row for each public cell, shape (P, *the other axes).
         """
         response = response_of(self._views[number])
         height = prod(self._public[j] for j in public)
@@ -236,7 +236,7 @@ class Decoded:
         return np.concatenate(counts)
 
     def _decode(self, number: int, public: tuple[int, ...], part: range) -> Array:
-        """For some of the public cells."""
+        """Decode the reports of some of the public cells."""
         view, rows = self._views[number], slice(*self._starts[number : number + 2])
         response, cells = response_of(view), self._public_cells(public, rows) - part.start
         inside = np.flatnonzero((cells >= 0) & (cells < len(part)))

@@ -15,16 +15,16 @@ from ..table import ReportDistribution, check_cells
 from ..variances import effective_reports
 from .overlaps import Overlaps, Views
 
-#: Most weights of one view's symbols for a table.
+#: Largest number of weights of the symbols of one view for a table.
 _MOST_WEIGHTS = 2**24
 
-#: Numbers of kernels and symbols that are held at once.
+#: Largest number of elements of kernels and symbols in memory.
 _AT_ONCE = 2**22
 
-#: Part of all reports that is nothing but rounding of their expected numbers.
+#: Share of all reports that is a rounding error of their expected numbers.
 _ROUNDING = 1e-9
 
-#: Channel and shape of a view, and the axis of the table for each of its attributes, −1 for none.
+#: Channel and shape of a view, and the table's axis of each of its attributes, −1 if not included.
 _Kind = tuple[SubsetResponse, tuple[int, ...], tuple[int, ...]]
 
 
@@ -35,9 +35,9 @@ class ReportInfluence:
     Attributes
     ----------
     positions : tuple of int
-        Of the attributes of the table that are not public, in increasing order.
+        Positions of the attributes of the table that are not public, in increasing order.
     by_view : ndarray, shape (V,)
-        N_v, or what is proportional to it.
+        N_v, or proportional to it.
     """
 
     views: Sequence[View]
@@ -50,8 +50,8 @@ class ReportInfluence:
         """Effective reports of each cell, of the views about all of its attributes.
 
         A report has a symbol of a cell u of its view with probability c·(k + (γ−1)(λ₂ +
-        (k−λ₂)·π_u)). In a geometry the cells of a view that one cell of the table is made of are
-        taken to share symbols as by chance; of k-ary randomized response none have one in common.
+        (k−λ₂)·π_u)). A cell of the table is the sum of several cells of the view. In a geometry,
+        these are assumed to share symbols by chance; in k-ary randomized response they share none.
         """
         if not self.positions:
             return effective_reports(float(self.by_view.sum()), table)
@@ -73,7 +73,7 @@ class ReportInfluence:
         return total
 
     def report_distributions(self, table: Array) -> Iterator[ReportDistribution]:
-        """Reports of each kind, where this is the true table and other answers are even.
+        """Yield the reports of each kind, if this is the true table and other answers are uniform.
 
         Parameters
         ----------
@@ -126,9 +126,9 @@ class ReportInfluence:
         return self.overlaps.kernel_matrix(sum(1 << (last - axis) for axis in within))
 
     def _kinds(self) -> dict[_Kind, tuple[float, float]]:
-        """Count the reports of each kind of view, with the strength of one.
+        """Count the reports of each kind of view, with the strength of one report.
 
-        Views of one kind cut the table in the same way.
+        Views of one kind have the same overlap with the table.
         """
         columns, kinds = self.columns, dict[_Kind, tuple[float, float]]()
         asked = columns.asked[:, self.positions].any(axis=1) & (self.by_view > 0)

@@ -1,9 +1,9 @@
 """Overlaps of the views with a table, and moments of the weights of their reports.
 
-Of a table over T, component U is pooled over the views S ⊇ U with weights ω = N_v·i/n, Ω_U being
-their sum. So the weight of a report is the same kernel R_W for all views with the overlap
-W = S ∩ T, times ω/κ with κ = c(γ−1)(k−λ₂), and everything about a table is a sum over the 2^|T|
-overlaps of numbers that are summed over views.
+Component U of a table over T is pooled over the views S ⊇ U with weights ω = N_v·i/n and their sum
+Ω_U. So the weight of a report is ω/κ, with κ = c(γ−1)(k−λ₂), times a kernel R_W that is the same
+for all views with the overlap W = S ∩ T. All estimates and variances of a table are sums over the
+2^|T| overlaps, of numbers that are summed over views.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from ..report_model import response_of
 from ..variances import UnitVariance
 from . import agreement
 
-#: Numbers in the kernels that are held at once.
+#: Largest number of elements of kernels in memory.
 _AT_ONCE = 2**22
 
 
@@ -30,9 +30,9 @@ def report_moments(response: SubsetResponse) -> tuple[float, float, float]:
 
     They are for kernels R whose rows add up to 0. A report of symbol y has the weight
     Σ_u R(c,u)·[y ∈ A_u]/κ. Its mean is (Rπ)(c); its mean square is constant·ΣR² + slope·(R²π)(c),
-    R² being elementwise. That is exact for k-ary randomized response. In a geometry λ₃ stands for
-    the number of symbols that three points have in common, which it is in the mean: λ₂ where they
-    are in a line, and else less.
+    with R² elementwise. This is exact for k-ary randomized response. In a geometry, the number of
+    symbols that three points have in common is approximated by its mean λ₃; it is λ₂ for
+    collinear points, and smaller for others.
 
     Returns
     -------
@@ -54,17 +54,17 @@ class Views:
     Attributes
     ----------
     asked : ndarray of bool, shape (V, M)
-        Which of M attributes each asks about.
+        Whether each view asks about each of M attributes.
     weights : ndarray
-        Probability of each.
+        Probability of each view.
     strength : ndarray
         i/n, the weight of a report in pooled estimates.
     scale : ndarray
         κ.
     responses : list of SubsetResponse
-        The different ones.
+        The distinct responses.
     kind : ndarray of int
-        Which of them each view has.
+        Index of the response of each view.
     """
 
     def __init__(self, views: Sequence[View], attributes: int) -> None:
@@ -75,7 +75,7 @@ class Views:
         scale, constant, slope = np.reshape(list(map(report_moments, responses)), (-1, 3)).T
         cells = np.array([response.cells for response in responses], dtype=np.float64)
         strength = np.array([float(r.information) for r in responses]) / cells
-        # By columns, which are what is looked at.
+        # Column-major order, since columns are selected.
         self.asked = np.zeros((len(views), attributes), dtype=bool, order="F")
         for row, view in enumerate(views):
             self.asked[row, list(view.positions)] = True
@@ -90,14 +90,14 @@ class Views:
     def overlaps(
         self, positions: Sequence[int], sizes: Sequence[int], reports: Array
     ) -> "Overlaps":
-        """Return the overlaps with the attributes at some positions, of so many categories.
+        """Return the overlaps with the attributes at some positions, with `sizes` categories.
 
-        `reports` are N_v, or what is proportional to it, shape (V,).
+        `reports` are N_v, or proportional to it, shape (V,).
         """
         overlap = np.zeros(len(self.asked), dtype=np.int64)
         for position in positions:
             overlap = 2 * overlap + self.asked[:, position]
-        # Views of one kind have the same sums for each report: only their reports are counted.
+        # Views of one kind have the same sums for each report, so their reports are added up.
         kinds, cells = len(self.responses), 2 ** len(positions)
         counts = np.bincount(self.kind * cells + overlap, reports, kinds * cells)
         pooled, *sums = self._sums @ counts.reshape(kinds, cells)
@@ -120,7 +120,7 @@ class Overlaps:
     sizes : tuple of int
         d_j.
     pooled : ndarray, shape (2^m,)
-        Ω_U, the weight that component U is pooled with; 0 where no report identifies it.
+        Ω_U, the weight of component U in the pooling; 0 if no report identifies it.
     constants, slopes, squares : ndarray, shape (2^m,)
         Σ constant·n·ω²/N_v, Σ slope·ω²/N_v and Σ ω²/N_v over the views of each overlap.
     """
@@ -133,7 +133,7 @@ class Overlaps:
 
     @cached_property
     def shares(self) -> Array:
-        """1/Ω_U, 0 for U = ∅, about which nothing has to be reported."""
+        """1/Ω_U, and 0 for U = ∅, whose component is known."""
         result = np.divide(1.0, self.pooled, out=np.zeros_like(self.pooled), where=self.pooled > 0)
         result[0] = 0.0
         return result
@@ -171,13 +171,13 @@ class Overlaps:
         """n·R_W between the cells of the table over W."""
         inside = agreement.members(len(self.sizes))[overlap]
         [values] = self.kernels(np.array([overlap]), -1).reshape(-1, *(2,) * len(self.sizes))
-        # What the cells have in common outside of W does not matter.
+        # Agreement outside of W does not matter.
         values = values[tuple(slice(None) if within else 0 for within in inside)]
         sizes = [size for size, within in zip(self.sizes, inside, strict=True) if within]
         return agreement.matrix(values.ravel(), sizes)
 
     def constant_kernel(self) -> Array:
-        """n² times what is constant in the mean products of weights for two cells, by agreement."""
+        """n² times the constant part of the mean product of weights for two cells, by agreement."""
         weights = agreement.superset_sums(self.constants) * self.shares**2
         weights += agreement.superset_sums(self.squares) * self.shares**3
         return agreement.kernel(weights, self.sizes)
@@ -190,10 +190,10 @@ class Overlaps:
         Parameters
         ----------
         first, second : int
-            Subsets that the margins are over; −1 for the table itself.
+            Subsets of attributes of the margins; −1 for the table itself.
         corrected : bool
-            Whether to add what an estimate of the product of two means has too much: their
-            covariance, as it would be in a table of even cells.
+            Whether to correct the bias of the estimated product of two means by adding their
+            covariance in a uniform table.
         """
         subsets = np.arange(len(self.pooled))
         both = np.where(subsets & ~(first & second), 0.0, self.shares)
@@ -213,7 +213,7 @@ class Overlaps:
         return float(scale * constant), by_margin, scale * self.squares
 
     def unit_variance(self, others: int, shape: tuple[int, ...], target: Target) -> UnitVariance:
-        """N times the variance of each cell, where `reports` was the probability of each view.
+        """N times the variance of each cell, if `reports` was the probability of each view.
 
         `others` is the number of public cells, and `shape` that of the table.
         """
@@ -234,7 +234,7 @@ class Overlaps:
 
         nobody, half, everybody = map(variance, (0.0, 0.5, 1.0))
         quadratic = 2 * nobody - 4 * half + 2 * everybody
-        # Mean squared weight of the reports of those who agree with a cell on some attributes.
+        # Mean squared weight of the reports of people who agree with a cell on some attributes.
         squares = agreement.subset_sums(by_margin) + constant - cells[-1] ** -2.0
         squares[-1] += 2 / cells[-1]
         largest = squares[:-1].max(initial=0.0)

@@ -1,4 +1,4 @@
-"""Reconstruction from reports about views, by components that are pooled over all of them.
+"""Reconstruction from reports about views, by components that are pooled over all views.
 
 The table over T splits into components, one for each U ⊆ T (see `agreement`). Component U is the
 same in every table that it belongs to, and estimated from all views that ask about U, so that all
@@ -23,7 +23,7 @@ from .influence import ReportInfluence
 from .overlaps import Overlaps, Views
 from .tables import Grid, PooledTable
 
-#: Most cells of a table and its margins together.
+#: Largest number of cells of a table and its margins together.
 _MOST_CELLS = 2**22
 
 
@@ -44,7 +44,7 @@ class PooledReconstruction(Reconstruction):
 
     @cached_property
     def max_order(self) -> int:
-        """Any so many attributes that are not public are in a view together."""
+        """Largest k such that any k attributes that are not public are together in some view."""
         count = len(self._free)
         positions = {view.positions for view in self._views}
         if self._free in positions or not self._free:
@@ -80,7 +80,7 @@ class PooledReconstruction(Reconstruction):
         return PooledTable(tuple(attributes), grid, order, influence)
 
     def expected_table(self, attributes: Sequence[str], shares: Array, reports: int) -> PooledTable:
-        """Return the expected table, if every view has its share of the reports."""
+        """Return the expected table, if every view has its expected share of the reports."""
         self.check(attributes)
         positions = self.schema.positions(attributes)
         public, free = self._split(positions)
@@ -106,7 +106,7 @@ class PooledReconstruction(Reconstruction):
         return ReportInfluence(self._views, self._columns, free, by_view, overlaps)
 
     def _grid(self, counts: Counts, attributes: Sequence[str]) -> tuple[Grid, tuple[int, ...]]:
-        """The table with its public attributes first, and where each attribute is in it."""
+        """Return the table with its public attributes first, and the position of each attribute."""
         self.check(attributes)
         positions = self.schema.positions(attributes)
         public, free = self._split(positions)
@@ -131,7 +131,7 @@ class PooledReconstruction(Reconstruction):
         return grid, tuple([*public, *free].index(j) for j in positions)
 
     def _split(self, positions: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The positions that are public, and the others."""
+        """Split positions into public and other attributes."""
         ordered = sorted(positions)
         return (
             tuple(j for j in ordered if j in self._public),
@@ -158,7 +158,7 @@ class PooledReconstruction(Reconstruction):
         return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
     def _of(self, counts: Counts) -> Decoded:
-        """Return these counts decoded, cached for the latest ones."""
+        """Return the decoded counts, cached for recent counts."""
         pooled = self._pooled
         if pooled is None or pooled.counts is not counts:
             sizes = {j: self.schema.shape[j] for j in self._public}
@@ -187,7 +187,7 @@ class PooledReconstruction(Reconstruction):
         """Forecast the variance of a table, if every view has its share of the reports.
 
         `worst` is an upper bound: the value if shares of views were unknown.
-        It holds as far as `overlaps.report_moments` do.
+        It has the approximation of `overlaps.report_moments`.
         """
         self.check(attributes)
         positions = self.schema.positions(attributes)

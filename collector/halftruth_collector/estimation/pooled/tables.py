@@ -1,13 +1,13 @@
-"""Tables put together from pooled components, with their variances and covariances.
+"""Tables composed of pooled components, with their variances and covariances.
 
-Their axes are P public attributes and then m others, which the views ask about. Given how many
-reports each view has, a report about view v weighs for a cell c of the table over T
+Their axes are P public attributes and then m attributes of views. Given the number of reports of
+each view, the weight of a report about view v for a cell c of the table over T is
 
     w = [its public answers are those of c]·(N_v/(N·n_T) + ω_v·Σ_u R_W(c,u)·[y ∈ A_u]/κ_v),
 
 and the estimate, Σ_v of the mean of w over the reports of v, has the variance
 Σ_v (E w² − (E w)²)/N_v. Both moments are estimated from the table itself, which is pooled over all
-views, so that a view with few reports uses them as well as one with many.
+views, so they are as precise for views with few reports as for views with many.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,13 +27,13 @@ from . import agreement
 from .influence import ReportInfluence
 from .overlaps import Overlaps, SecondMoments
 
-#: Below this share of its expected value, a variance is only rounding.
+#: A variance below this share of its expected value is a rounding error.
 _ROUNDING = 1e-12
 
-#: Whether each axis is in a subset of them.
+#: Subset of axes, as a mask.
 Subset = NDArray[np.bool_]
 
-#: The shares of the cells of some axes, pooled over views, shape (*public, d_j for each axis).
+#: Shares of the cells of some axes, pooled over views, shape (*public, d_j for each axis).
 Components = Callable[[Sequence[int]], Array]
 
 
@@ -45,7 +45,7 @@ class Grid:
     ----------
     value, means : ndarray, shape (*public, d_1 + 1, …, d_m + 1)
         π̂, and Σ_{∅≠U⊆W} (n_U/Ω_U)·θ_U(c_U), which is n_T·(R_W π)(c). The last place along an axis
-        is that of the margin without it.
+        belongs to the margin without this axis.
     reports : int
         N.
     """
@@ -57,7 +57,7 @@ class Grid:
 
     @classmethod
     def of(cls, shares: Array, components: Components, overlaps: Overlaps, reports: int) -> "Grid":
-        """Put a table together from the shares of the public cells and its components."""
+        """Compose a table of the shares of the public cells and its components."""
         sizes, public = overlaps.sizes, shares.shape
         grids = np.zeros((2, *public, *(size + 1 for size in sizes)))
         grids[0][_at(-1, sizes)] = shares
@@ -140,7 +140,7 @@ class Grid:
         blocks = result.reshape(known, cells, known, cells)
         for cell in range(known):
             blocks[cell, :, cell] += same[cell].reshape(cells, cells)
-        # What the public answers add, by themselves and together with the others.
+        # Contributions of the public answers, alone and together with the others.
         rest = table - shares / cells
         equal = np.kron(np.eye(known), np.full((cells, cells), 1 / cells))
         squared = np.multiply.outer(table, table)
@@ -160,10 +160,10 @@ def _margin(inside: Sequence[bool]) -> tuple[Any, ...]:
 
 
 def _of(result: Array, common: Array, product: Array, reports: int, target: Target) -> Array:
-    """A covariance for *population*, as one for the target.
+    """Convert a covariance for *population* to the target.
 
-    Were every answer known, it would be (common − product)/N; that much is sampling. The product
-    of two estimates has their covariance too much.
+    The sampling part is (common − product)/N, the covariance if all answers were known. The
+    product of two estimates is biased by their covariance.
     """
     if target == "population":
         return result
@@ -171,7 +171,7 @@ def _of(result: Array, common: Array, product: Array, reports: int, target: Targ
 
 
 def _determined(variance: Array, known: float, target: Target) -> Array:
-    """Replace variances that are negative or only rounding."""
+    """Replace variances that are negative or rounding errors."""
     if target == "population":
         return np.where(variance > _ROUNDING * known, variance, np.nan)
     return np.where(variance < -_ROUNDING * known, np.nan, np.maximum(variance, 0.0))
@@ -231,7 +231,7 @@ class PooledTable(Table):
 
     @cached_property
     def _margins(self) -> Grid:
-        """The grid with its sums over public axes, too."""
+        """The grid with its sums over public axes."""
         grid = self._grid
         support, means = (with_sums(each, grid.public) for each in (grid.value, grid.means))
         return Grid(support, means, grid.overlaps, grid.reports)
@@ -252,7 +252,7 @@ class PooledTable(Table):
         return self._overlaps[axes]
 
     def _margin_variance(self, target: Target) -> Array:
-        # Everybody's share is known to be 1.
+        # The share of all people is exactly 1.
         result = np.full(self._margins.value.shape, np.nan)
         for inside in agreement.members(result.ndim)[1:]:
             place = tuple(slice(-1) if within else -1 for within in inside)
@@ -278,7 +278,7 @@ class PooledTable(Table):
         cells, others = first[:, axes], second[:, axes]
         sums = np.array(self._margins.value.shape) - 1
         named = np.concatenate([cells < sums, others < sums], axis=1)
-        # Numbers are sorted many times as fast as rows; no table has axes for too large ones.
+        # Sorting numbers is much faster than sorting rows; tables have too few axes for overflow.
         numbers = named @ (1 << np.arange(named.shape[1]))
         order = np.argsort(numbers, kind="stable")
         result = np.empty(len(first))
@@ -305,7 +305,7 @@ class PooledTable(Table):
         overlaps = self._overlaps_with(in_first | in_second)
         bits = 1 << np.arange(len(free))[::-1]
         masks = int(in_first[free] @ bits), int(in_second[free] @ bits)
-        # A rule and its reverse ask for the same.
+        # A rule and its reverse need the same values.
         known = (*free.tolist(), *masks)
         if known not in self._moments:
             self._moments[known] = overlaps.second_moments(*masks)
@@ -315,7 +315,7 @@ class PooledTable(Table):
         both = at(support, np.minimum(first, second), axes)
         result = constant * both[0] + by_margin @ both
         result -= by_overlap @ (at(means, first, axes) * at(means, second, axes))
-        # Of the public answers of each cell and of both, the shares; and those of all its answers.
+        # Shares of the public answers of each cell and of both cells, and of all answers.
         one, other = (at(support, places, axes[[0, -1]]) for places in (first, second))
         cells = agreement.products(overlaps.sizes)[list(masks)]
         within = both[masks[0]] / cells[1] + both[masks[1]] / cells[0] - both[0] / cells.prod()
