@@ -61,9 +61,9 @@ class Batch:
     Attributes
     ----------
     cells : Cells
-        With gradients in V variables.
+        Cells with gradients in V variables.
     covariance : ndarray, shape (R, V, V)
-        Of the variables.
+        Covariance of the variables.
     reports : int
         N.
     """
@@ -91,7 +91,7 @@ class Batch:
 
     @cached_property
     def along(self) -> Cells:
-        """The cells with the covariance of each table, column by column, as their gradients."""
+        """The cells, with the columns of the covariance of each table as their gradients."""
         table = self.cells.table
         axes = len(self.cells.margins)
         size = math.prod(table.shape[:axes])
@@ -118,7 +118,7 @@ class MeasureColumn:
     value, standard_error : ndarray, shape (R,)
         NaN if undefined. The standard error of a ratio is that of its logarithm.
     reason : ndarray of int, shape (R,)
-        Why the value is undefined, as a position in `REASONS`; −1 if it is defined.
+        Reason why the value is undefined, as a position in `REASONS`; −1 if it is defined.
     """
 
     name: str

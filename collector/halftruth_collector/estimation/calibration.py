@@ -36,8 +36,8 @@ _PEOPLE = 2
 #: Tolerance of raking, and its largest number of iterations.
 _NEAR, _ROUNDS = 1e-11, 2_000
 
-#: Least distance of margins, in standard errors. Of 600 surveys of 1 500 respondents five leave an
-#: eighth undefined, three a sixtieth, and the intervals of those that are defined cover as well.
+#: Smallest distance of margins, in standard errors. In 600 simulated surveys of 1 500 respondents,
+#: a limit of five leaves an eighth undefined, three a sixtieth, with the same coverage.
 _APART = 3
 
 #: Relative size below which an eigenvalue, or a departure, is rounding error.
@@ -71,7 +71,7 @@ class WeightedTable(DerivedTable):
     p_value : float or None
         Of the test of calibration that the respondents have these margins.
     undefined : str or None
-        Why the distribution is undefined.
+        Reason why the distribution is undefined.
     """
 
     shares: Array

@@ -15,7 +15,7 @@ from .counts import Counts
 from .table import Reconstruction, ReportDistribution, Table, check_cells
 from .variances import UnitVariance, covariance, effective_reports, variance
 
-#: Reports whose contributions are computed at once.
+#: Number of reports whose contributions are computed at once.
 _CONTRIBUTIONS = 2**16
 
 
@@ -122,7 +122,7 @@ class RecordReconstruction(Reconstruction):
         for names, form in forms.items():
             channel, cells = self.channel(names), math.prod(form.shape[:-1])
             check_cells("weights", cells)
-            # Rows of the inverse channel: what a report of each cell contributes to every cell.
+            # Rows of the inverse channel: the contribution of a report of each cell to every cell.
             each = channel.solve(np.eye(cells).reshape(cells, *channel.shape))
             by_report = each.reshape(cells, cells) @ form.reshape(cells, -1)
             mean = self.randomized(counts, names).ravel() @ by_report
@@ -147,7 +147,7 @@ class RecordReconstruction(Reconstruction):
         return math.prod(map(_largest_weight, channel.factors or (channel,)))
 
     def randomized(self, counts: Counts, attributes: Sequence[str]) -> Array:
-        """Share of every cell among the reports themselves."""
+        """Share of every cell among the perturbed reports."""
         return counts.marginal(self.schema.positions(attributes)) / counts.reports
 
 

@@ -54,7 +54,7 @@ class Contrasts:
     parts : pair of ndarray, optional
         Perturbation errors and sampling errors.
     undefined : sequence of str or None
-        Why there is no value.
+        Reason why the value is undefined.
     gradient : ndarray, shape (K, V)
         Of each estimate, or of the logarithm of a ratio, in V variables; empty if not needed.
     table : Table, optional
@@ -77,7 +77,7 @@ class Contrasts:
         return cls(value, error, value - quantile * error, value + quantile * error, **more)
 
     def columns(self, of: Quantity, **more: Any) -> Estimates:
-        """Return them as columns of a result: see `estimates.columns`."""
+        """Return the estimates as columns of a result; see `estimates.columns`."""
         return columns(
             of,
             self.value,
@@ -118,9 +118,9 @@ class Groups:
     Attributes
     ----------
     value : ndarray, shape (G, 2)
-        Shares, among all people, of those in each group without and with the answer.
+        Shares, among all people, of the members of each group without and with the answer.
     covariance : ndarray, shape (2G, 2G)
-        Of these, in row-major order; NaN where the reports determine none.
+        Covariance of these shares, in row-major order; NaN if not identified.
     null_covariance : callable, optional
         Covariance of `value` under the null hypothesis that some groups have the same share; by
         default `covariance`.
@@ -139,7 +139,7 @@ class Groups:
     def of_table(
         cls, table: Table, names: Sequence[str], chosen: Sequence[int], answer: int
     ) -> "Groups":
-        """Take groups (rows) and one answer (a column) from a table."""
+        """Select groups (rows) and one answer (a column) of a table."""
         rows, columns = table.value.shape
         is_answer = np.arange(columns) == answer
         merge = np.kron(np.eye(rows)[list(chosen)], np.stack([~is_answer, is_answer]))
@@ -294,7 +294,7 @@ def trend_of(groups: Groups, confidence: float = 0.95) -> Contrasts:
     """Estimate the linear trend: the average change of the share from one group to the next.
 
     It is the contrast Σ c_g p̂_g with c_g = (g − ḡ)/Σ(g − ḡ)², the slope of the least-squares line
-    through the shares of the groups, each of which weighs the same.
+    through the shares of the groups, with equal weights.
     """
     weights, quantile = trend_weights(len(groups.names))[None], normal_quantile(1 - confidence)
     undefined = next(filter(None, groups.undefined(groups.cells, groups.names, quantile)), "")

@@ -46,15 +46,15 @@ MAX_ITEMSETS = 2_000_000
 #: Longest itemsets for which the pruning bounds are adjusted; beyond, a level would round to 0.
 _MOST_HALVINGS = 1_000
 
-#: Attribute subsets of one length, some seconds of work, that are examined though longer ones may
-#: turn out to be too many: what these rule out is known only afterwards.
+#: Number of attribute subsets of one length, some seconds of work, that are examined even if the
+#: longer ones could be too many, since the pruning is known only afterwards.
 _FEW = 5_000
 
-#: Attribute subsets and itemsets that are examined where a query names no longest length; about a
+#: Largest number of attribute subsets and itemsets that are examined without `max_length`; about a
 #: second of work.
 _DEFAULT_SUBSETS, _DEFAULT_ITEMSETS = 3_000, 250_000
 
-#: More candidates than a floating-point number holds are counted as so many.
+#: Largest number of candidates, so that it fits into a floating-point number.
 _MOST_CANDIDATES = 10**250
 
 Mask = NDArray[np.bool_]
@@ -62,7 +62,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Unexamined:
-    """Why itemsets of some length and longer ones were not examined.
+    """Reason why itemsets from some length on were not examined.
 
     `margin` is the margin of error of the most precise itemsets at the threshold, which it exceeds;
     None if there are too many combinations of attributes.
@@ -79,7 +79,7 @@ class Mined:
     Attributes
     ----------
     keys : list of Key
-        What identifies each estimate.
+        Keys that identify each estimate.
     estimates : Estimates
     candidates : int
         Number of possible itemsets or rules of the examined lengths, before pruning.
@@ -146,7 +146,7 @@ def mine_itemsets(
     ParameterError
         If itemsets are longer than the tables that reports identify.
     DomainTooLarge
-        If the query names a longest length, and there are too many itemsets.
+        If the query has a `max_length`, and there are too many itemsets.
     """
     max_length, unexamined = examined_length(tables, query)
     examined = examine(tables, query, max_length)
@@ -158,7 +158,7 @@ def mine_itemsets(
     return replace(found, unexamined=unexamined)
 
 
-#: Decides from the numbers of combinations of 0, 1, … attributes whether these are too many.
+#: Returns whether these numbers of combinations of 0, 1, … attributes are too large.
 TooMany = Callable[[Sequence[int]], bool]
 
 
@@ -195,8 +195,8 @@ def examined_length(
 def least_margin(tables: Tables, length: int, query: MiningQuery[Any]) -> float:
     """Return the margin of the most precise itemsets of a length whose support is the threshold.
 
-    It follows from the survey and the number of reports alone. Where attributes are perturbed one
-    by one, or all alike, no other combination is more precise than that of the most precise ones.
+    It follows from the survey and the number of reports alone. If attributes are perturbed
+    independently, or all alike, the combination of the most precise attributes is the most precise.
     """
     source, target, threshold = tables.reconstruction, query.target, query.min_support
     # Queries of the same survey share these variances.
@@ -300,7 +300,7 @@ def _margin_grid(schema: Schema) -> tuple[NDArray[np.int64], ...]:
     """Return codes, lengths and table sizes of the cells of all margins of a schema.
 
     Codes, of shape (cells, M), are −1 where an attribute is left open. The number of items of a
-    cell, of shape (d_1 + 1, …, d_M + 1), is 0 where a category is none.
+    cell, of shape (d_1 + 1, …, d_M + 1), is 0 if a category is not an item.
     """
     shape = tuple(size + 1 for size in schema.shape)
     codes = np.indices(shape).reshape(len(shape), -1).T.copy()

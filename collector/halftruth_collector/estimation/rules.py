@@ -1,9 +1,8 @@
 """Association rules X ⇒ Y with bounds on support, confidence and measures (Guo Results 2, 3).
 
-The table of presence and absence of X and Y has three free cells, so a rule is known by the
-supports of X and Y together, of X and of Y, and by the covariance of these three. All of them are
-margins, and the weights of a report for margins are at hand, so that rules cost no reconstruction
-of their own.
+The table of presence and absence of X and Y has three free cells, so a rule is determined by the
+supports of X and Y together, of X and of Y, and by their covariance. All of them are margins, whose
+weights are known, so that rules need no further reconstruction.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -45,8 +44,8 @@ from .tables import Tables
 #: Largest number of rules that are examined.
 MAX_RULES = 250_000
 
-#: Ways to split the attributes of all tables that are examined where a query names no longest
-#: length; each has a covariance of its own.
+#: Largest number of examined splits of the attributes of tables without a `max_length`; each split
+#: needs another covariance.
 _FEW_SPLITS = 5_000
 
 #: Sort orders of rules, besides the measures.
@@ -57,7 +56,7 @@ Sides = NDArray[np.bool_]
 
 
 def check_order(query: RulesQuery) -> None:
-    """Raise ParameterError unless a query names known measures, and an order that rules have."""
+    """Raise ParameterError unless a query names known measures and a known sort order."""
     check_measures(query.measures or ())
     if query.sort not in ORDERS and query.sort not in NAMES:
         raise ParameterError(
@@ -70,7 +69,7 @@ def check_order(query: RulesQuery) -> None:
 class RuleSupports:
     """Supports of R rules: of X and Y together, of X, and of Y, shape (3, R), with covariance.
 
-    The covariance, of shape (3, 3, R), is NaN where the reports do not determine a variance.
+    The covariance, of shape (3, 3, R), is NaN if the reports do not identify a variance.
     """
 
     support: Array
@@ -78,15 +77,15 @@ class RuleSupports:
     logit: bool = False
 
     def __getitem__(self, rows: NDArray[np.int64]) -> "RuleSupports":
-        """Some of the rules."""
+        """Return some of the rules."""
         return RuleSupports(self.support[:, rows], self.covariance[:, :, rows], self.logit)
 
     def sets(self, quantile: float) -> ConfidenceSets:
-        """Intervals of the confidences, or Fieller's sets."""
+        """Return the intervals of the confidences, or Fieller's sets."""
         return self.confidence.sets(quantile, logit=self.logit)
 
     def interval(self, quantile: float) -> tuple[Array, Array]:
-        """Intervals of the supports of X and Y together."""
+        """Return the intervals of the supports of X and Y together."""
         error = np.sqrt(self.covariance[0, 0])
         return share_interval(self.support[0], error, quantile, logit=self.logit)
 
@@ -97,7 +96,7 @@ class RuleSupports:
         return Quotients(both, left, cov[0, 0], cov[1, 1], cov[0, 1])
 
     def measures(self, names: Sequence[str], reports: int) -> tuple[MeasureColumn, ...]:
-        """Measures of the tables of presence and absence of X and Y."""
+        """Return measures of the tables of presence and absence of X and Y."""
         per_rule = np.moveaxis(self.covariance, -1, 0)
         tables = Batch(_cells(self.support), per_rule, reports)
         return tuple(evaluate(find_measure(name), tables, name) for name in names)
@@ -123,9 +122,9 @@ class Rules(Mined):
     Attributes
     ----------
     measures : sequence of str
-        Names of the measures asked for.
+        Names of the requested measures.
     alpha : float
-        Level of each single interval, α.
+        Level α of each interval.
     left_out : int
         Number of rules that are not listed because their support is not significantly above zero.
     listed : int
@@ -133,7 +132,7 @@ class Rules(Mined):
     surest : int or None
         Row of the rule with the largest lower bound.
     at_least : float or None
-        That bound, at a level that holds for the best of all candidates.
+        This bound, simultaneous for all candidates.
     """
 
     measures: Sequence[str]
@@ -149,7 +148,7 @@ class RuleMargins:
     """Margins of the attributes at some positions of a schema, from which rules are estimated.
 
     The last place along each axis of `support` and `variance` is the sum over it. `table` returns
-    the table with these margins, for covariances: few of many have a rule that is asked for.
+    the table with these margins, for covariances; most margins need none.
     """
 
     positions: tuple[int, ...]
@@ -159,14 +158,14 @@ class RuleMargins:
 
     @classmethod
     def of(cls, positions: tuple[int, ...], table: Table) -> "RuleMargins":
-        """Take the margins of a table."""
+        """Return the margins of a table."""
         return cls(positions, table.margins, table.margin_variance(), lambda: table)
 
     @classmethod
     def of_tables(
         cls, positions: tuple[int, ...], examined: Examined, tables: Tables
     ) -> "RuleMargins":
-        """Take the margins of a table from the tables of fewer attributes, examined before it."""
+        """Return the margins of a table from the earlier tables of fewer attributes."""
         sizes = [tables.schema.shape[j] for j in positions]
         support, variance = np.full((2, *(size + 1 for size in sizes)), np.nan)
         for inside in product((False, True), repeat=len(positions)):
@@ -177,7 +176,7 @@ class RuleMargins:
         return cls(positions, support, variance, cache(lambda: tables.with_margins(positions)[1]))
 
     def supports(self, codes: Codes, in_antecedent: Sides) -> RuleSupports:
-        """Estimates of rules whose attributes are among those at the positions.
+        """Return the supports of rules whose attributes are at the positions.
 
         Confidences need no covariances with Y, which are NaN.
         """
@@ -215,7 +214,7 @@ class RuleMargins:
         return self.table().margin_covariance(first, second)
 
     def _places(self, codes: Codes, in_antecedent: Sides) -> tuple[Codes, Codes, Codes]:
-        """Places of X and Y together, of X, and of Y in the margins."""
+        """Return the places of X and Y together, of X, and of Y in the margins."""
         positions = list(self.positions)
         sizes = np.array(self.support.shape) - 1
         chosen, left = codes[:, positions], in_antecedent[:, positions]
@@ -258,7 +257,7 @@ def mine_rules(tables: Tables, query: RulesQuery) -> Rules:
         reached = (left > 0) & (both >= query.min_confidence * left)
         if query.min_lift is not None:
             reached &= (right > 0) & (both >= query.min_lift * left * right)
-        # Covariances take longest, and there are many more rules than are given.
+        # Covariances take the most time, and there are many more rules than listed ones.
         estimable = margins.estimable(codes, sides, quantile) | query.include_uncertain
         left_out += int((reached & ~estimable).sum())
         reached &= estimable
@@ -299,11 +298,11 @@ def mine_rules(tables: Tables, query: RulesQuery) -> Rules:
 
 
 def _too_many_rules(tables: Tables, query: RulesQuery) -> TooMany:
-    """Return when there are too many rules to examine where a query names no longest length."""
+    """Return the test for too many rules, for queries without a `max_length`."""
     itemsets = itemsets_by_length(tables.schema, tables.max_order)
 
     def too_many(subsets: Sequence[int]) -> bool:
-        # Of the shares of one table only so many can reach the threshold.
+        # At most this number of shares of one table can reach the threshold.
         reached = [min(itemsets[k], n / query.min_support) for k, n in enumerate(subsets)]
         ways = [max(2**k - 2, 0) for k in range(len(subsets))]
         of_tables = 0 if tables.at_once else np.dot(ways, subsets)
@@ -313,7 +312,7 @@ def _too_many_rules(tables: Tables, query: RulesQuery) -> TooMany:
 
 
 def count_rules(schema: Schema, max_length: int) -> int:
-    """Return the number of rules whose sides together have at most so many items."""
+    """Return the number of rules with at most this number of items on both sides together."""
     by_length = itemsets_by_length(schema, max_length)
     return sum((2**k - 2) * number for k, number in enumerate(by_length) if k > 1)
 
@@ -330,15 +329,15 @@ def arrange(
     candidates: int | None = None,
     left_out: int = 0,
 ) -> Rules:
-    """Return rules in the order asked for, with their intervals and measures.
+    """Return rules in the requested order, with their intervals and measures.
 
     Parameters
     ----------
     completed : callable
-        Estimates of some of the rules with all covariances.
+        Returns the supports of some of the rules with all covariances.
     candidates : int, optional
-        Number of possible rules that these were selected from, so that their intervals have a
-        false coverage rate; by default they were asked for by name.
+        Number of possible rules from which these were selected, for the false coverage rate of
+        their intervals; by default, the query names the rule.
     """
     listed, alpha = len(codes), 1 - query.confidence
     quantile = normal_quantile(alpha)
@@ -354,7 +353,7 @@ def arrange(
         by = supports.support[0]
     else:
         by = completed(np.arange(listed)).measures([query.sort], reports)[0].value
-    # Those without bounds come late, whatever the order; the last key counts most.
+    # In any order, rules without bounds come late; the last key is the primary one.
     unknown = np.isnan(supports.confidence.variance)
     order = np.lexsort((-supports.support[0], -by, unknown, grades(margins)))[: query.limit]
     chosen = completed(order) if query.measures else supports[order]
@@ -438,7 +437,7 @@ def sides_of_rule(schema: Schema, antecedent: Items, consequent: Items) -> tuple
 
 
 def _groups(itemsets: Itemsets, at_once: bool) -> Iterator[tuple[tuple[int, ...], Codes]]:
-    """Itemsets of two items or more, by the attributes that are reconstructed together."""
+    """Group the itemsets of two items or more by the attributes that are reconstructed together."""
     named = itemsets.codes >= 0
     if at_once:
         yield tuple(range(named.shape[1])), itemsets.codes[itemsets.lengths > 1]
@@ -451,7 +450,7 @@ def _groups(itemsets: Itemsets, at_once: bool) -> Iterator[tuple[tuple[int, ...]
 
 
 def _splits(codes: Codes) -> tuple[Codes, Sides]:
-    """Every way to split itemsets into X and Y: codes and antecedents, shape (R, M)."""
+    """Return all splits of itemsets into X and Y: codes and antecedents, shape (R, M)."""
     named = codes >= 0
     lengths = named.sum(axis=1)
     attributes = codes.shape[1]

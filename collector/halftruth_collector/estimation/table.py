@@ -119,7 +119,7 @@ class Table(ABC):
         """Return the distribution of the reports if the true table had the given shares.
 
         Constants that all reports contribute may be omitted. Weighted shares and the shares of a
-        model are no sums over reports, so these tables raise EstimateError.
+        model are not sums over reports, so these tables raise EstimateError.
         """
         raise EstimateError(
             "estimate: weighted shares and those of a model have no score test; expected a moment"
@@ -243,7 +243,7 @@ class Table(ABC):
         Parameters
         ----------
         first, second : ndarray of int, shape (R, k)
-            Places of the cells. Where both name a category of one axis it is the same.
+            Places of the cells. If both have a category of one axis, it is the same category.
         """
         return self._mixed(partial(self._margin_covariance, first, second))
 

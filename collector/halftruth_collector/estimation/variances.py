@@ -1,9 +1,9 @@
 """Variances of estimated shares, from the weights of reports.
 
-Every estimated share is a mean over the reports of one weight each, so that it is unbiased for any
-population, and the weights determine its variance (Guo Result 1). With m the mean of the squared
-weights, N − 1 times the variance is m − ŝ² where the respondents are a sample of a population
-(Σ1 + Σ2), and m − ŝ where exactly these respondents are described (Σ2 alone; FRAPP eq. 10).
+Every estimated share is the mean of a weight of each report, so it is unbiased for any population,
+and the weights determine its variance (Guo Result 1). With m the mean of the squared weights,
+N − 1 times the variance is m − ŝ² if the respondents are a sample of a population (Σ1 + Σ2), and
+m − ŝ if the target is exactly these respondents (Σ2 alone; FRAPP eq. 10).
 """
 
 from collections.abc import Sequence
@@ -47,13 +47,13 @@ _ROUNDING = 1e-12
 class UnitVariance(NamedTuple):
     """Expected N times the variance of every cell of a table.
 
-    As a function of the cell's true share s, with all others uniform on the other cells,
-    it is ``constant + linear·s + quadratic·s²``.
+    As a function of the true share s of the cell, with all other people uniform on the other
+    cells, it is ``constant + linear·s + quadratic·s²``.
 
     Attributes
     ----------
     worst : ndarray
-        The largest over every s and every distribution of the others.
+        The maximum over all s and all distributions of the other people.
     """
 
     constant: Array
@@ -65,8 +65,8 @@ class UnitVariance(NamedTuple):
     def of_weights(cls, own: Array, even: Array, largest: Array, target: Target) -> "UnitVariance":
         """Make the variance of an estimate that is a mean of one weight for each report.
 
-        `own`, `even` and `largest` are the expected squared weight of the reports of those in a
-        cell, and of the others: if these are uniform, and if all are in the largest cell.
+        `own` is the expected squared weight of the reports of people in a cell; `even` and
+        `largest` are that of other people: if they are uniform, and if all are in the largest cell.
         """
         slope = own - largest
         if target == "respondents":
@@ -77,7 +77,7 @@ class UnitVariance(NamedTuple):
         return cls(even, own - even, np.full_like(own, -1.0), worst)
 
     def at(self, share: float | Array) -> Array:
-        """Return the variance at a share, with uniform others."""
+        """Return the variance at a share, with the other people uniform."""
         return self.constant + self.linear * share + self.quadratic * share**2
 
     def smallest_share(self, z_squared_per_report: float) -> Array:
@@ -110,12 +110,12 @@ class UnitVariance(NamedTuple):
 
 
 def effective_reports(reports: float, share: Array, among: int = 1) -> Array:
-    """N·(E φ²)²/E φ⁴, where φ counts how many of `among` independent marks a report has.
+    """N·(E φ²)²/E φ⁴, where φ is the number of `among` independent marks that a report has.
 
     Parameters
     ----------
     reports : float
-        N, or the number of reports expected.
+        N, or the expected number of reports.
     share : ndarray
         Probability of each mark.
 
@@ -153,7 +153,7 @@ def covariance(
     product : ndarray
         Mean over the reports of the product of their two weights.
     common : ndarray
-        Estimated share of the records that both count.
+        Estimated share of the records that are in both cells.
     """
     if reports < 2:
         return np.full(np.shape(product), np.nan)

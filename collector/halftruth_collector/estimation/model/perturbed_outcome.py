@@ -78,7 +78,7 @@ class Reported:
             position = schema.position(name, "where")
             codes = category_codes(schema.attributes[position], answers, "where")
             kept &= np.isin(counts.cells[:, position], codes)
-        # A column that is the same for all stands for no predictors, of which NumPy makes none.
+        # A constant column represents the absence of predictors, since NumPy refuses zero columns.
         columns = [np.zeros(len(counts.cells), dtype=np.int64)]
         for attribute in attributes:
             own = counts.cells[:, schema.position(attribute.name)]

@@ -1,1 +1,1 @@
-"""Precision of estimates before there are reports, and the mechanism that a survey should take."""
+"""Expected precision of estimates before field work, and recommended mechanisms."""

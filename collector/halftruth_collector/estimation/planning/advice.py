@@ -36,7 +36,7 @@ def design_perturbation(
 
 
 def recommend(plans: Sequence[MechanismPlan]) -> tuple[MechanismPlan, str]:
-    """Return the mechanism with the narrowest typical margin, and why in one sentence.
+    """Return the mechanism with the narrowest typical margin, and the reason in one sentence.
 
     Mechanisms are compared by shares within groups, or by shares if no mechanism identifies pairs.
     """
@@ -85,7 +85,7 @@ def _points(width: float) -> str:
 
 
 def advise_length(chosen: Chosen, expected: Expectation, gamma: Fraction) -> Iterator[str]:
-    """Yield which `max_length` is best for which estimates, if it makes a difference.
+    """Yield sentences about the best `max_length` for each kind of estimates, if they differ.
 
     For each length, a mechanism of the same kind and amplification is planned.
 

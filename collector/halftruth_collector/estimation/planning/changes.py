@@ -121,7 +121,7 @@ class _Redesign:
 def advise_changes(
     chosen: Chosen, expected: Expectation, gamma: Fraction, max_length: int
 ) -> Iterator[str]:
-    """Yield which changes would make shares within groups more precise, a sentence for each.
+    """Yield a sentence for each change that would make shares within groups more precise.
 
     Parameters
     ----------

@@ -47,14 +47,14 @@ _ALL: tuple[Planned, ...] = (
 )
 _COMPARED: tuple[Planned, ...] = ("share", "share_within")
 
-#: Questions of the tables whose errors are held against the information bound.
+#: Numbers of questions of the tables whose errors are compared with the information bound.
 _BOUND = (1, 2)
 
 
 def plan(
     survey: Survey, query: PlanQuery, map_pieces: Map = map, people: People | None = None
 ) -> PlanResult:
-    """Return the expected precision of a survey, and what would make it more precise.
+    """Return the expected precision of a survey, and advice on how to improve it.
 
     Parameters
     ----------
@@ -119,13 +119,13 @@ def plan(
 
 
 def _relayed(chosen: Chosen) -> RelayedPlan | None:
-    """Plan the survey behind a relay, with the largest amplification for the bound wanted.
+    """Plan the survey behind a relay, with the largest amplification for the requested bound.
 
     Raises
     ------
     ParameterError
-        If no report of the survey can hide among others, or its kind of mechanism is not made for
-        an amplification.
+        If reports of the survey cannot hide among each other, or no mechanism of this kind has
+        the amplification.
     """
     survey, query = chosen.survey, chosen.query
     if query.relay is None:
@@ -195,7 +195,7 @@ def _plan_mechanism(
 def _times_bound(
     survey: Survey, perturbation: Perturbation, gamma: Fraction, query: PlanQuery
 ) -> float | None:
-    """Error of tables of one and two questions, under uniform answers, against the bound."""
+    """Error of tables of one and two questions, under uniform answers, relative to the bound."""
     schema, public = survey.schema, survey.perturbation.unperturbed
     positions, unbiased = perturbed_of(schema, public), of_perturbation(perturbation)
     lengths = tuple(length for length in _BOUND if length <= len(positions))
