@@ -149,7 +149,7 @@ def _weighted(
 def _caveats(
     query: WeightedQuery, margins: Sequence[Margin], questions: Sequence[_Question]
 ) -> Iterator[Caveat]:
-    """Say what the margins are, whether they fit, how precise shares are, and what is assumed."""
+    """Yield caveats on the margins, their fit, the precision of shares, and the assumptions."""
     if all(len(set(shares.values())) == 1 for shares in query.margins.values()):
         yield warning("even margins")
     for each in questions:

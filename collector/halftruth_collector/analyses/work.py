@@ -1,4 +1,4 @@
-"""Work that a query asks for, estimated before it begins from survey and query alone."""
+"""Work of a query, estimated before the computation from survey and query alone."""
 
 import math
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from ..estimation.reconstruction import reconstruction
 from ..estimation.tables import TABLE_CELLS
 from .base import check_model_names, errors_naming
 
-#: Most itemsets that an answer may list, some 17 MB of JSON, and most rules that may be examined.
+#: Largest number of listed itemsets, about 17 MB of JSON, and of examined rules.
 MOST_ITEMSETS, MOST_RULES = 100_000, 5_000_000
 
 
@@ -44,7 +44,7 @@ def check_model(survey: Survey, query: Any) -> None:
 def check_lengths(survey: Survey, query: MiningQuery[Any], *, rules: bool = False) -> None:
     """Refuse itemsets, or rules, of more attributes than can be examined in time.
 
-    A query without a maximum length ends by itself before these.
+    A query without a maximum length stops before these.
     """
     longest = affordable_length(survey, query.min_support, rules=rules)
     if longest is not None and (query.max_length or 0) > longest:
@@ -57,9 +57,9 @@ def check_lengths(survey: Survey, query: MiningQuery[Any], *, rules: bool = Fals
 
 
 def affordable_length(survey: Survey, min_support: float, *, rules: bool = False) -> int | None:
-    """Return the length up to which all itemsets, or rules, can be examined; None for any.
+    """Return the length up to which all itemsets, or rules, can be examined; None without a limit.
 
-    At most 1 / min_support cells of a table reach a threshold, whatever the reports say.
+    At most 1 / min_support cells of a table reach the threshold, for any reports.
     """
     schema, combinations, work = survey.schema, 0, 0.0
     attributes = len(schema.names)

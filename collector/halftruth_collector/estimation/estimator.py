@@ -53,8 +53,8 @@ class Estimator(Tables):
     model : LoglinearModel, optional
         Model fitted to the same counts; its tables replace the unbiased ones.
     population : int, optional
-        Size of the finite population of which the respondents are a simple random sample; large by
-        default. Not with a model.
+        Size of the finite population from which the respondents are a simple random sample; large
+        by default. Not with a model.
     target : {"population", "respondents"}
         Target of inference: the sampled population, or exactly these respondents.
     possible : bool

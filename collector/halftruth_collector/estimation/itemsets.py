@@ -167,8 +167,8 @@ def examined_length(
 ) -> tuple[int, Unexamined | None]:
     """Return the length of the longest itemsets to examine, and why longer ones are not.
 
-    `too_many` is a further reason to stop if the query has no `max_length`. One that is longer
-    than what reports identify raises ParameterError.
+    `too_many` is a further reason to stop if the query has no `max_length`. A `max_length` above
+    the length that reports identify raises ParameterError.
     """
     schema, together = tables.schema, tables.max_order
     if query.max_length is not None:

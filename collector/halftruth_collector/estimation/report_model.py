@@ -306,7 +306,7 @@ class MarginTree:
     Parameters
     ----------
     axes : int
-        Number of axes of the table, after one that all margins keep.
+        Number of axes of the table, after a first axis that all margins keep.
     wanted : sequence of tuple of int
         Axes of each margin.
     """
@@ -314,7 +314,7 @@ class MarginTree:
     def __init__(self, axes: int, wanted: Sequence[tuple[int, ...]]) -> None:
         everything = tuple(range(axes))
         self._numbers = {everything: 0}
-        #: For each margin, the number of the one that it is a sum of, and the summed axis.
+        #: For each margin, the number of the margin from which it is summed, and the summed axis.
         self._sums: list[tuple[int, int]] = []
         self.wanted = [self._find(kept, everything) for kept in wanted]
 

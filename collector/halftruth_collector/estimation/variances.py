@@ -81,7 +81,7 @@ class UnitVariance(NamedTuple):
         return self.constant + self.linear * share + self.quadratic * share**2
 
     def smallest_share(self, z_squared_per_report: float) -> Array:
-        """Return the smallest share z standard errors above 0; more than 1 if there is none."""
+        """Return the smallest share z standard errors above 0; more than 1 if no share is."""
         # s² = q·(constant + linear·s + quadratic·s²), with q = z²/N.
         q = z_squared_per_report
         leading, middle = 1 - q * self.quadratic, q * self.linear

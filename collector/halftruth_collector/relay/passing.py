@@ -70,11 +70,11 @@ class Passing:
         #: Last logged message about each survey, the database ("") and compaction ("*"), to log it
         #: only once.
         self._logged: dict[str, str] = {}
-        #: Surveys whose collector was told that there are no further reports.
+        #: Surveys whose collector was informed that there are no further reports.
         self._finished: set[str] = set()
         #: State of each survey at the last compaction: closed or not, and number of passed reports.
         self._compacted: dict[str, tuple[bool, int]] = {}
-        #: Time of the next compaction after one that failed.
+        #: Time of the next compaction after a failed compaction.
         self._compact_at = -math.inf
 
     def run(self) -> None:

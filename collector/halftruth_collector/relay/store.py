@@ -145,7 +145,7 @@ _LOCKED = {
 def find(
     connection: Connection, id: str, lock: Literal["none", "shared", "alone"] = "none"
 ) -> RegisteredSurvey:
-    """Return a survey within a transaction; raise UnknownSurvey if there is none.
+    """Return a survey within a transaction; raise UnknownSurvey if it does not exist.
 
     A lock of its row lasts until the transaction ends: "shared" excludes changes of the survey,
     "alone" also new reports.

@@ -343,8 +343,8 @@ def _engine(url: URL) -> Engine:
     else:
         # Parameters in the URL override these defaults.
         arguments = {k: v for k, v in _POSTGRESQL.items() if k not in url.query}
-        # Whatever the default of the server: a statement must see what was committed while the
-        # transaction waited for a lock.
+        # Regardless of the default of the server: a statement must see data that were committed
+        # while the transaction waited for a lock.
         options = options | {"pool_pre_ping": True, "isolation_level": "READ COMMITTED"}
     engine = create_engine(url, connect_args=arguments, hide_parameters=True, **options)
     _engines.add(engine)

@@ -64,7 +64,7 @@ class UtcDateTime(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
-#: Published surveys; `document` is the canonical JSON of which `digest` is the SHA-256.
+#: Published surveys; `document` is the canonical JSON, and `digest` its SHA-256.
 surveys = Table(
     "surveys",
     metadata,

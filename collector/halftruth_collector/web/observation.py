@@ -18,7 +18,7 @@ REQUEST_ID = "X-Request-ID"
 #: Key of the start time of a request in its environment.
 _BEGUN = "halftruth.begun"
 
-#: Methods that are logged by name; clients may send any other word.
+#: Methods that are logged by name; clients can send arbitrary other words.
 _METHODS = frozenset(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
 
 
@@ -66,7 +66,7 @@ def observe(app: Flask, metrics: Metrics) -> None:
             # The response must be sent even so, since the reports may have been counted.
             _log.error("metrics: unforeseen %s", type(error).__name__)
         if g.get("is_remembered"):
-            # A cached outcome does not tell the current state.
+            # A cached outcome does not show the current state.
             pass
         elif "unavailable" in g:
             availability.failed(g.unavailable)

@@ -166,9 +166,9 @@ def _operation(call: Call) -> Json:
 def _parameters(query: type[Request]) -> Iterator[Json]:
     """Return the query parameters for the fields of a message.
 
-    Names are listed with commas between them. Categories may hold commas, so each of them, and each
-    pair of an attribute and its category, is a parameter of its own, with its number if it has one;
-    so is each term of a model.
+    Names are separated by commas. Categories can contain commas, so each category, each pair of an
+    attribute and its category (with its number, if any), and each term of a model is a separate
+    parameter.
     """
     types = {field.name: field.type for field in msgspec.structs.fields(query)}
     for field in fields(query).values():

@@ -54,7 +54,7 @@ class Reported:
     Attributes
     ----------
     cells : ndarray of int, shape (x, predictors)
-        Numbers of the answers among those that are not missing.
+        Numbers of the answers among the answers that are not missing.
     numbers : ndarray, shape (x, reports)
     """
 

@@ -57,8 +57,8 @@ People = Callable[[Sequence[str]], Array]
 class Expectation:
     """Tables that a survey is expected to give, and margins of error planned from them.
 
-    Each quantity of `Planned` is a method of its name. A margin is infinite if so many reports
-    cannot determine it: if a group is not significantly above zero, or if no difference is
+    Each quantity of `Planned` is a method of the same name. A margin is infinite if this number of
+    reports cannot determine it: if a group is not significantly above zero, or if no difference is
     detectable.
 
     Attributes

@@ -48,7 +48,7 @@ def controls(
     analysis: Analysis[Any, Any], survey: Survey, given: Mapping[str, Sequence[str]]
 ) -> list[Control]:
     """Return the controls of the form of an analysis, with the given values, valid or not."""
-    # The domain comes last, since it is usually everybody.
+    # The domain comes last, since it usually consists of all people.
     fields = sorted(
         analysis.fields.values(), key=lambda field: field.name in FilteredQuery.__struct_fields__
     )

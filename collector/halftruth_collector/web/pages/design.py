@@ -1,7 +1,7 @@
-"""Design page: the text of a survey file, with its protection, precision and form beside it.
+"""Design page: the text of a survey file, with its protection, precision and form.
 
-Every button posts the whole text, and nothing is stored until it is published. The page works
-without scripts; with them, the text is checked while it is typed.
+Every button posts the whole text, and nothing is stored before publication. The page works without
+scripts; with scripts, the text is checked while it is typed.
 """
 
 from dataclasses import dataclass
@@ -34,13 +34,13 @@ from .session import guarded
 
 blueprint = guarded("design", "/operate/design", "operator")
 
-#: Most bytes of a survey file on this page. The largest ones take seconds to check.
+#: Largest size of a survey file on this page, in bytes. Checking such a file takes seconds.
 _MOST_BYTES = 1_000_000
 
-#: Most characters of an error, which may quote the text.
+#: Largest number of characters of an error, which can quote the text.
 _LINE = 1_000
 
-#: Fields of what is asked of the precision, with what they hold at first.
+#: Fields for the expected precision, with their initial values.
 _PLANNING = {
     "respondents": "1000",
     "half_width": "",
@@ -51,7 +51,7 @@ _PLANNING = {
     "relay": "",
 }
 
-#: Survey file that the page begins with.
+#: Initial survey file of the page.
 STARTER = """\
 # Lines that begin with # are comments.
 # The id is part of the address.
@@ -102,7 +102,7 @@ categories = ["never", "sometimes", "often"]
 
 @dataclass(frozen=True)
 class _Opened:
-    """Text of a file that was opened; of a questionnaire also what was changed or left out."""
+    """Text of an opened file; for a questionnaire, also the changed and omitted parts."""
 
     text: str
     counts: str = ""
@@ -111,7 +111,7 @@ class _Opened:
 
 @blueprint.get("")
 def begin() -> str | tuple[str, int]:
-    """Show a survey file to begin with, or that of a published survey."""
+    """Show the initial survey file, or the file of a published survey."""
     survey_id = request.args.get("survey", "")
     if not survey_id:
         return _page(STARTER)
@@ -120,7 +120,7 @@ def begin() -> str | tuple[str, int]:
 
 @blueprint.post("")
 def work() -> AnyResponse | str | tuple[str, int]:
-    """Check, open, save or publish a survey file, as a button says."""
+    """Check, open, save or publish a survey file, depending on the button."""
     text = _posted()
     do = request.form.get("do", "check")
     try:
@@ -139,7 +139,7 @@ def work() -> AnyResponse | str | tuple[str, int]:
 
 
 def _posted() -> str:
-    """Return the text of the form; larger ones than `_MOST_BYTES` are refused."""
+    """Return the text of the form; a text of more than `_MOST_BYTES` is refused."""
     request.max_form_memory_size = _MOST_BYTES
     try:
         return request.form.get("survey", "").replace("\r\n", "\n")
@@ -152,10 +152,10 @@ def _posted() -> str:
 
 
 def _open() -> _Opened:
-    """Return the survey file that was uploaded, or that of the questionnaire that was."""
+    """Return the uploaded survey file, or the one converted from an uploaded questionnaire."""
     file = request.files.get("file")
     content, name = (file.read(), file.filename or "") if file else (b"", "")
-    # Imported here: few need it.
+    # Import here, since few requests need it.
     from ...importing import is_questionnaire, read_questionnaire
 
     if is_questionnaire(content, name):
@@ -178,7 +178,7 @@ def _open() -> _Opened:
 
 
 def _as_file(text: str) -> Response:
-    """Return the text as a file to keep, whether or not it is a survey yet."""
+    """Return the text as a file for download, even if it is not a valid survey."""
     try:
         name = Survey.from_toml(text).id
     except HalftruthError:
@@ -233,7 +233,7 @@ def _terms() -> Terms | None:
 
 
 def _results(survey: Survey | None) -> dict[str, Any]:
-    """Return what the page says of a survey: its check, its preview and its precision."""
+    """Return the results for a survey: its check, its preview and its precision."""
     if survey is None:
         return {"survey": None}
     max_gamma = collector().config.max_gamma
@@ -259,9 +259,9 @@ def _results(survey: Survey | None) -> dict[str, Any]:
 
 
 def _plan_query() -> PlanQuery:
-    """Return the query for the survey's precision; fields that are blank ask for nothing."""
+    """Return the query for the survey's precision; blank fields are ignored."""
     given = {name: _planning(name) for name in _PLANNING}
-    # People write margins in points.
+    # Margins are entered in percentage points.
     if given["half_width"]:
         try:
             given["half_width"] = str(Decimal(given["half_width"].removeprefix("±")) / 100)

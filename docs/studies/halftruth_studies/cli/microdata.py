@@ -34,7 +34,7 @@ def read_microdata(
     Raises
     ------
     RecordError
-        If the file is no table of categories; the message names line or column but no answer.
+        If the file is not a table of categories; the message names line or column but no answer.
     ParameterError
         If a column does not exist.
     SchemaError

@@ -63,11 +63,11 @@ def rivals(
     plot: str | None,
     **given: Any,
 ) -> None:
-    """Try MASK, EMASK and cut-and-paste beside halftruth's mechanisms.
+    """Compare MASK, EMASK and cut-and-paste with halftruth's mechanisms.
 
-    RECORDS is a CSV file of true records, of which nothing is sent; each column is a question and
-    its values are the categories. Without it these are the 48 842 people of CENSUS. All schemes
-    have the same amplification, or the nearest below that they can have.
+    RECORDS is a CSV file of true records, which are not sent anywhere; each column is a question
+    and its values are the categories. By default, the records are the 48 842 people of CENSUS. All
+    schemes have the same amplification, or the largest possible one below it.
     """
     form = options.pop_output_format(given)
     if records is None:

@@ -62,7 +62,7 @@ class BasketScheme(ABC):
 
     @abstractmethod
     def condition_number(self, attributes: int, length: int) -> float:
-        """Return that of the matrix by which the source reconstructs supports of k items.
+        """Return the condition number of the matrix that reconstructs supports of k items.
 
         Infinite for itemsets that are longer than `max_order`.
         """
@@ -125,7 +125,7 @@ class BasketSupports:
         Returns
         -------
         ndarray or None
-            None if reports do not identify the joint distribution of so many attributes.
+            None if reports do not identify the joint distribution of this number of attributes.
         """
         positions = self._schema.positions(names)
         length = len(positions)

@@ -156,7 +156,7 @@ def make_mechanism_scheme(records: Records, mechanism: Mechanism, guess: bool = 
 
 
 def make_basket_scheme(records: Records, scheme: BasketScheme) -> Scheme:
-    """Make a scheme from one of the literature, for the baskets of the records."""
+    """Make a scheme from a basket scheme of the literature, for the baskets of the records."""
     schema, codes = records.schema, records.codes
     attributes = len(schema.shape)
     return Scheme(
@@ -215,8 +215,8 @@ def posterior_range(
 ) -> tuple[Fraction, Fraction]:
     """Return posteriors of a property of the reported record for r = −α and r = α (FRAPP eq. 31).
 
-    They are those of an attacker who knows a client's r, which is never sent. If α is so large that
-    the reported record is the least likely one, this is no worst case: other records have larger
+    They hold for an attacker who knows a client's r, which is never sent. If α is so large that the
+    reported record is the least likely one, this is not the worst case: other records have larger
     posteriors.
 
     Examples

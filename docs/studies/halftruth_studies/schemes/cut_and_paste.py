@@ -156,7 +156,7 @@ class CutAndPaste(BasketScheme):
         return min(self.cutoff, attributes)
 
     def condition_number(self, attributes: int, length: int) -> float:
-        """Return that of `held_matrix`."""
+        """Return the condition number of `held_matrix`."""
         if length > self.max_order(attributes):
             return math.inf
         matrix = np.array(self.held_matrix(attributes, length), dtype=np.float64)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from .results import LengthErrors, SchemeErrors
 
-#: Estimated supports of a table, None if a scheme does not identify so many attributes jointly.
+#: Estimated supports of a table, None if a scheme does not identify this number of attributes.
 Support = Callable[[Sequence[str]], Array | None]
 
 #: Largest number of itemsets of all lengths, and default of the largest length.
@@ -30,7 +30,7 @@ MOST_ITEMSETS, USUAL_LENGTH = 2**18, 6
 
 @dataclass(frozen=True)
 class Scheme:
-    """A perturbation of records, as the experiment uses it.
+    """A perturbation of records for the experiment.
 
     Attributes
     ----------

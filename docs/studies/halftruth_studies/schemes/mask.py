@@ -118,7 +118,7 @@ class Mask(BasketScheme):
         return attributes
 
     def condition_number(self, attributes: int, length: int) -> float:
-        """Return that of the 2^k × 2^k matrix of all bits of an itemset, a power of one bit's."""
+        """Return the condition number of the matrix of k bits, a power of that of one bit."""
         ones, zeros = float(self.ones), float(self.zeros)
         return float(np.linalg.cond([[zeros, 1 - ones], [1 - zeros, ones]])) ** length
 
