@@ -303,7 +303,7 @@ def compare(people: People, query: CompareQuery, hierarchies: Sequence[Hierarchy
     times = range(query.repetitions)
     for limit in sorted(set(query.diversity)):
         found = generalize(people.counts, hierarchies, limit)
-        # If anatomy has groups, no cell exceeds 1/l of all people, so uninformative reports suffice.
+        # If anatomy has groups, no cell exceeds 1/l of all people: uninformative reports suffice.
         limited = best_under_limit(people.counts, 1 / limit, range(len(names) - 1))
         keep = dict(zip(names[:-1], limited.keep, strict=False))
         parameters.append(
