@@ -333,7 +333,7 @@ def state(result: Result[WavesQuery], claim: Claim) -> str:
 
 
 def layout(result: Result[WavesQuery]) -> list[Block]:
-    """Arrange levels, and below these changes and trends: of shares, and of means."""
+    """Arrange levels, followed by changes and trends: of shares, and of means."""
     return [*_blocks(result, "share"), *_blocks(result, "mean")]
 
 
@@ -370,7 +370,7 @@ def _blocks(result: Result[WavesQuery], what: str) -> Iterator[Block]:
 
 
 def start(survey: Survey) -> WavesQuery:
-    """The clearest question."""
+    """Return the initial query: the clearest question."""
     return WavesQuery(attributes=[clearest(survey)[0].name])
 
 

@@ -32,7 +32,7 @@ from .base import Analysis, AnalysisContext, RowBuilder, clearest
 from .deciding import as_selected, interval_of_selected
 from .shares import precision
 
-#: P-value below which respondents are reported to be no sample with these margins.
+#: P-value below which a caveat says that respondents are not a sample with these margins.
 _OFF = 0.01
 
 
@@ -125,7 +125,7 @@ def _weighted(
             np.sqrt(before),
             table_intervals(by_itself, query.confidence),
         ),
-        # It is a ratio of two known errors, and has none of its own.
+        # It is a ratio of two known errors, and has no error.
         replace(
             columns(QUANTITIES["design_effect"], effect),
             reliability=Texts.of(["usable" if known else None for known in np.isfinite(effect)]),
@@ -155,7 +155,7 @@ def _caveats(
     for each in questions:
         if each.weighted.undefined is None and each.precision.weight == "warning":
             yield each.precision
-    # Where the same people count for all questions, this is one test.
+    # If the same people answered all questions, this is a single test.
     p_values = [q.weighted.p_value for q in questions]
     tests = {round(p, 9) for p in p_values if p is not None}
     unlikely = [
@@ -175,7 +175,7 @@ def _caveats(
 
 
 def _weights(question: _Question) -> Caveat | None:
-    """Return the range of the weights of those whose answers count."""
+    """Return the range of the weights of the people who answered."""
     weights = question.weighted.weights
     if weights is None:
         return None
@@ -229,7 +229,7 @@ def decide(result: Result[WeightedQuery]) -> tuple[list[Test], list[Claim]]:
     change = np.abs(result.estimates.value[shares] - result.estimates.value[without])
     if np.isnan(change).all():
         return result.tests, [Claim(kind="untested")]
-    # Both answers to a yes/no question change alike but for rounding: the first one is named.
+    # Both answers to a yes/no question change equally up to rounding: name the first one.
     most = int(np.nanargmax(np.round(change, 12)))
     row, many = int(shares[most]), int(np.isfinite(change).sum())
     interval = interval_of_selected(result.rows[row], 1 - result.query.confidence, many)
@@ -250,9 +250,9 @@ def state(result: Result[WeightedQuery], claim: Claim) -> str:
 
 
 def _start(survey: Survey) -> WeightedQuery:
-    """Even shares of the question with the fewest answers, where known ones belong.
+    """Return the initial query: uniform placeholder margins of the question with fewest answers.
 
-    Of few answers none is likely to be so rare that nothing can be weighted by it.
+    With few answers, each is likely to be frequent enough for weighting.
     """
     shortest = clearest(survey)[0]
     even = dict.fromkeys(shortest.categories, round(1 / len(shortest.categories), 6))

@@ -79,5 +79,5 @@ def check_confidence(confidence: float) -> None:
 
 
 def optional(value: float) -> float | None:
-    """Return a number for a message; None if it is NaN."""
+    """Return a number for a message; None if it is not finite."""
     return value if math.isfinite(value) else None
