@@ -471,8 +471,12 @@ class Client:
         for survey, digest, _ in self._outbox.count_waiting(self._transport.url):
             if (survey, digest) in self._passed_over:
                 continue
+            waiting = self._outbox.waiting(self._transport.url, survey, digest, BATCH)
+            if not waiting:
+                # Another thread or process has sent them since they were counted.
+                continue
             try:
-                self._send(self._outbox.waiting(self._transport.url, survey, digest, BATCH))
+                self._send(waiting)
             except HalftruthError as error:
                 self._passed_over.add((survey, digest))
                 _log.warning("waiting reports could not be sent: %s", error)

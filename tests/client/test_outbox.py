@@ -136,6 +136,25 @@ def test_the_next_report_sends_others_along_despite_failures(
         assert caplog.text.count("could not be sent") == 2
 
 
+def test_waiting_reports_that_another_process_sends_meanwhile_cause_no_error(
+    live, survey, record, tmp_path, monkeypatch
+):
+    [other] = published(live, "other")
+    client, served = kept(live, tmp_path, record, [other])
+    another = Client(client._transport.url, max_gamma="19", outbox=tmp_path / "outbox.db")
+    count_waiting = client._outbox.count_waiting
+
+    def count_before_the_other_process_sends(url):
+        found = count_waiting(url)
+        assert another.flush().accepted == 3
+        return found
+
+    with served:
+        monkeypatch.setattr(client._outbox, "count_waiting", count_before_the_other_process_sends)
+        assert client.submit(survey, record).status == "accepted"
+    assert [counted(live.store, each) for each in ("health", "other")] == [1, 3]
+
+
 def test_a_flush_stops_when_the_collector_becomes_unreachable(live, survey, record, tmp_path):
     first, second, third = published(live, "first", "second", "third")
     client, served = kept(live, tmp_path, record, [first, second, third])

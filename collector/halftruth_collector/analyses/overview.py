@@ -1,4 +1,4 @@
-"""Distribution of every question, including multiple-response questions."""
+"""Distribution of every question, including questions with multiple response."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
