@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from queue import Queue
 
 import pytest
 from halftruth_collector.errors import StoreUnavailable
@@ -126,41 +127,40 @@ def test_a_request_may_pass_its_own_wait_function(recorder):
     assert waited == [7.0]
 
 
-def test_nothing_is_committed_before_a_request_starts_it(recorder):
-    crowd = Crowd(recorder)
-    starts: list[Callable[[], object]] = []
+def held_by(starts: "Queue[Callable[[], object]]") -> Callable[..., object]:
+    """Return a wait function whose transactions start when the test calls them."""
 
     def wait(start, future, seconds):
-        starts.append(start)
+        starts.put(start)
         return future.result(seconds)
 
-    sent = [crowd.threads.submit(crowd.commits, item, wait=wait) for item in "abc"]
-    for _ in sent:
-        assert crowd.arrived.acquire(timeout=PATIENCE)
+    return wait
+
+
+def test_nothing_is_committed_before_a_request_starts_it(recorder):
+    crowd = Crowd(recorder)
+    starts: Queue[Callable[[], object]] = Queue()
+    sent = [crowd.threads.submit(crowd.commits, item, wait=held_by(starts)) for item in "abc"]
+    first, second, _ = (starts.get(timeout=PATIENCE) for _ in sent)
     assert not recorder.started[0].wait(0.05)
-    starts[0]()
+    first()
     assert outcomes(*sent) == ["committed a", "committed b", "committed c"]
     assert sorted(recorder.groups[0]) == ["a", "b", "c"]
     # The other two start nothing, since the queue is empty.
-    starts[1]()
+    second()
     assert crowd.commits("d") == "committed d"
 
 
 def test_items_that_arrive_during_a_transaction_are_committed_once_started(recorder):
     crowd = Crowd(recorder)
-    starts: list[Callable[[], object]] = []
-
-    def wait(start, future, seconds):
-        starts.append(start)
-        return future.result(seconds)
-
+    starts: Queue[Callable[[], object]] = Queue()
     first = crowd.lead()
-    late = crowd.threads.submit(crowd.commits, "late", wait=wait)
-    assert crowd.arrived.acquire(timeout=PATIENCE)
+    late = crowd.threads.submit(crowd.commits, "late", wait=held_by(starts))
+    start = starts.get(timeout=PATIENCE)
     recorder.let[0].set()
     assert outcomes(first) == ["committed first"]
     assert not recorder.started[1].wait(0.05)
-    starts[0]()
+    start()
     assert outcomes(late) == ["committed late"]
 
 
