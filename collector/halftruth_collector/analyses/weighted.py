@@ -125,7 +125,7 @@ def _weighted(
             np.sqrt(before),
             table_intervals(by_itself, query.confidence),
         ),
-        # It is a ratio of two known errors, and has no error.
+        # It is a ratio of two known errors, and therefore has no standard error.
         replace(
             columns(QUANTITIES["design_effect"], effect),
             reliability=Texts.of(["usable" if known else None for known in np.isfinite(effect)]),
