@@ -198,7 +198,8 @@ def test_cost_does_not_depend_on_the_number_of_addresses(clock):
         numbers.add(len(calls))
         calls.clear()
     assert len(numbers) == 1
-    assert threading.active_count() == threads
+    # Threads of earlier tests may end meanwhile.
+    assert threading.active_count() <= threads
 
 
 def test_unknown_invitations_are_rate_limited(limited, clock, batch, store, counted):
