@@ -29,6 +29,7 @@ from sqlalchemy import Engine, create_engine
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
 from wire import listening
+from witnesses import summary, wrong_skips
 
 SCHEMA = Schema(
     (
@@ -78,12 +79,29 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     return done
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """Fail the test of a published result that is skipped, unless data that it needs are absent."""
+    report = yield
+    if report.skipped and (complaints := wrong_skips(item.nodeid, report.longrepr[-1])):
+        report.outcome, report.longrepr = "failed", "\n".join(complaints)
+    return report
+
+
 #: Seconds that a test may take next to three others on two cores.
 BUDGET = 10
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """List the tests that exceeded the budget, except nightly ones."""
+    """List published results without a witness, and tests over the budget, except nightly ones."""
+    for line in summary(
+        [
+            (report.nodeid, outcome)
+            for outcome in ("passed", "skipped", "failed", "error")
+            for report in terminalreporter.stats.get(outcome, [])
+        ]
+    ):
+        terminalreporter.line(line)
     calls = [
         report
         for reports in terminalreporter.stats.values()

@@ -6,15 +6,18 @@ from importlib import import_module
 
 from page import FOLDER, Page
 
-#: Every page with a script of the same name.
-STUDIES = sorted(page.stem for page in FOLDER.glob("*.md") if page.with_suffix(".py").exists())
+#: Each script with its page, which has the same name, but for that of all results.
+STUDIES = {
+    **{p.stem: p.stem for p in sorted(FOLDER.glob("*.md")) if p.with_suffix(".py").exists()},
+    "results": "README",
+}
 
 
 def main(names: list[str]) -> None:
     """Run the studies named, or all of them."""
     for name in names or STUDIES:
         began = time.monotonic()
-        page = Page(name)
+        page = Page(STUDIES[name])
         import_module(name).study(page)
         page.save()
         print(f"{name}: {time.monotonic() - began:.0f} s", file=sys.stderr)

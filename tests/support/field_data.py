@@ -1,10 +1,11 @@
 """A published survey that is not part of the repository."""
 
-from pathlib import Path
-
 import pytest
+from reference import REFERENCE
 
-NIGERIA = Path(__file__).resolve().parents[3] / "shared" / "field-data" / "nigeria.csv"
+NIGERIA = REFERENCE / "field-data" / "nigeria.csv"
 
 #: Mark of tests that need the published data.
-published = pytest.mark.skipif(not NIGERIA.exists(), reason="the field data are no part of this")
+published = pytest.mark.skipif(
+    not NIGERIA.is_file(), reason="the reference data field-data/nigeria.csv are absent"
+)

@@ -23,6 +23,7 @@ from halftruth_shared import (
 )
 from halftruth_shared.channels import Dense
 from halftruth_shared.mechanisms import ViewClass
+from witnesses import witness
 
 #: Columns sum to 1; none is symmetric.
 SKEWED = {
@@ -93,6 +94,7 @@ def test_published_parameters_meet_their_limit_on_adult():
 
 
 def test_risk_is_the_chance_of_a_correct_link_column_by_column():
+    witness("Guo", "Equation 5.6")
     shares = people()
     matrices = {f"a{j}": SKEWED[size] for j, size in enumerate(SHAPE)}
     first, second, answer = (fractions(matrix) for matrix in matrices.values())

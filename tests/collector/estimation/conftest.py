@@ -1,7 +1,5 @@
 """Surveys of every mechanism, and their dense reference estimates."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from halftruth_shared import RandomizedResponse, Survey
@@ -67,12 +65,3 @@ def reports(request, kind, make_survey, make_reports):
     """A survey of each kind with the shape of the module, and reports of it."""
     survey = make_survey(kind, request.module.SHAPE)
     return survey, make_reports(survey, 30_000, 5, concentration=8.0)
-
-
-@pytest.fixture(scope="session")
-def reference_data():
-    """The folder of reference data beside the repository."""
-    folder = Path(__file__).resolve().parents[3].parent / "shared" / "data"
-    if not folder.is_dir():
-        pytest.skip("the reference data is not beside this repository (../shared/data)")
-    return folder

@@ -15,6 +15,7 @@ from halftruth_shared import (
     UniformMixture,
 )
 from halftruth_shared.channels import margins
+from witnesses import witness
 
 BATCHES = [(), (0,), (1,), (2, 3)]
 
@@ -172,6 +173,7 @@ def test_census_at_19_has_the_published_condition_number_for_every_subset(schema
 
 @pytest.mark.parametrize("size", [31, 32, 33, 40])
 def test_channels_of_attributes_with_many_categories_are_correct(size, schema_of):
+    witness("GYW", "Equation 1")
     schema = schema_of((2, size))
     mechanism = RandomizedResponse({"a0": "4/5", "a1": "1/3"})
     few = np.array([[0.8, 0.2], [0.2, 0.8]])

@@ -16,6 +16,7 @@ from halftruth_studies.attacks.estimators import (
     spectral_filtering,
 )
 from halftruth_studies.attacks.noise import Noise
+from witnesses import witness
 
 RECORDS = 20_000
 COVARIANCE = np.array([[9.0, 6.0, 0.0], [6.0, 16.0, 2.0], [0.0, 2.0, 1.0]])
@@ -77,7 +78,8 @@ def test_bayes_handles_singular_covariances():
 
 @pytest.mark.parametrize("kept", [1, 3, 7])
 def test_principal_components_leave_a_share_p_of_m_of_the_noise(kept):
-    """Theorem 5.2, with zero variance of the other components."""
+    """With zero variance of the other components."""
+    witness("HDC", "Theorem 5.2")
     vectors = np.linalg.qr(np.random.default_rng(5).standard_normal((10, 10)))[0][:, :kept]
     mse = attacked(normal(400 * vectors @ vectors.T), independent(*[5.0] * 10))
     assert mse["PCA-DR"].mean() == pytest.approx(25 * kept / 10, rel=0.05)

@@ -12,6 +12,7 @@ from halftruth_studies.attacks.experiments import (
     more_components,
     noise_like_the_data,
 )
+from witnesses import witness
 
 ASKED = {"records": 1_000, "seed": 1}
 
@@ -28,6 +29,7 @@ def curves(points):
 
 
 def test_more_attributes_improve_attacks_that_use_correlations():
+    witness("HDC", "Experiment 1")
     found = curves(more_attributes([5, 20, 60], **ASKED))
     for name in ("SF", "PCA-DR", "BE-DR"):
         assert found[name] == sorted(found[name], reverse=True)
@@ -38,6 +40,7 @@ def test_more_attributes_improve_attacks_that_use_correlations():
 
 
 def test_more_components_reduce_the_benefit_to_zero():
+    witness("HDC", "Experiment 2")
     found = curves(more_components([2, 40, 100], **ASKED))
     for name in ("SF", "PCA-DR", "BE-DR"):
         assert found[name] == sorted(found[name])
@@ -46,6 +49,7 @@ def test_more_components_reduce_the_benefit_to_zero():
 
 
 def test_a_large_remainder_makes_projections_worse_than_univariate_attacks():
+    witness("HDC", "Experiment 3")
     found = curves(larger_remainder([1, 50], **ASKED))
     udr = found["UDR"]
     for name in ("SF", "PCA-DR"):
@@ -58,6 +62,7 @@ def test_a_large_remainder_makes_projections_worse_than_univariate_attacks():
 
 
 def test_noise_protects_best_if_correlated_like_the_data():
+    witness("HDC", "Experiment 4")
     points = list(noise_like_the_data([-1, 0, 1], **ASKED))
     dissimilarities = [point.x for point in points]
     assert dissimilarities == sorted(dissimilarities)

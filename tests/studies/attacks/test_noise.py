@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from halftruth_studies.attacks.noise import Noise, correlation_dissimilarity
+from witnesses import witness
 
 DATA = np.array([[4.0, 3.0], [3.0, 9.0]])  # a correlation of 1/2
 
@@ -20,6 +21,8 @@ def test_draws_have_the_covariance_of_the_distribution():
 def test_the_dissimilarity_is_0_for_equal_correlations_and_grows():
     assert correlation_dissimilarity(DATA, 3 * DATA) == pytest.approx(0, abs=1e-12)
     # Two entries differ by 1/2: √(2·1/4) / 2.
-    assert correlation_dissimilarity(DATA, np.diag([1.0, 5.0])) == pytest.approx(0.5**0.5 / 2)
+    independent = correlation_dissimilarity(DATA, np.diag([1.0, 5.0]))
+    assert independent == pytest.approx(0.5**0.5 / 2)
+    witness("HDC", "Definition 8.1").assert_own(independent)
     opposite = DATA * [[1, -1], [-1, 1]]
     assert correlation_dissimilarity(DATA, opposite) == pytest.approx(2**0.5 / 2)
