@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache
 from typing import Any, Literal, NamedTuple, cast
 
 from halftruth_shared import ParameterError, Relay, Survey
 from sqlalchemy import Connection, bindparam, exists, func, select
 from sqlalchemy.engine import Row
 
-from ..blocking import check_may_block
 from ..collector_store import OpenStore, check_existing
 from ..errors import UnknownSurvey
+from ..store.parsed import parsed_surveys
 from ..store.tables import relay_reports, relay_surveys, surveys
 
 #: Status of a survey: accepts reports; closed; closed with reports released to be passed on; closed
@@ -44,7 +43,7 @@ class RegisteredSurvey:
 
     def survey(self) -> Survey:
         """Return the parsed survey."""
-        return _read(self.document)
+        return parsed_surveys.get(self.digest, self.document)
 
     @property
     def relay(self) -> Relay:
@@ -170,13 +169,6 @@ def open_existing_relay(database: str) -> RelayStore:
     """Open the existing database of a relay; raise ParameterError if there is no such file."""
     check_existing(database, "'halftruth relay serve' or 'halftruth relay register'")
     return RelayStore(database)
-
-
-@lru_cache(maxsize=64)
-def _read(document: str) -> Survey:
-    # A large survey takes a third of a second.
-    check_may_block()
-    return Survey.from_json(document)
 
 
 def _registered(row: Row[*tuple[Any, ...]]) -> RegisteredSurvey:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -24,9 +23,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine import Row
 
-from ..blocking import check_may_block
 from ..errors import UnknownSurvey
 from .database import Database
+from .parsed import parsed_surveys
 from .tables import COUNTED, cells, daily_outcomes, invitations, sum_shards, surveys
 
 Status = Literal["open", "closed"]
@@ -61,7 +60,7 @@ class StoredSurvey:
 
     def survey(self) -> Survey:
         """Return the parsed survey."""
-        return _read(self.document)
+        return parsed_surveys.get(self.digest, self.document)
 
 
 class SurveyState(Message, frozen=True, kw_only=True):
@@ -156,14 +155,6 @@ class SurveyStore:
 #: Statements are built once, since building one takes as long as running it.
 _FIND = select(surveys).where(surveys.c.id == bindparam("id"))
 _LOCK = _FIND.with_for_update()
-
-
-@lru_cache(maxsize=64)
-def _read(document: str) -> Survey:
-    """Parse a survey, with a cache that also keeps its prepared samplers and channels."""
-    # A large survey takes a third of a second.
-    check_may_block()
-    return Survey.from_json(document)
 
 
 def find(connection: Connection, id: str, *, lock: bool = False) -> StoredSurvey:

@@ -13,7 +13,7 @@ from halftruth_collector.intake.batching import GroupCommit
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.server import receiving
 from halftruth_collector.server.event_loop import call_when_idle, wait_in_loop
-from halftruth_collector.store import surveys
+from halftruth_collector.store.parsed import parsed_surveys
 from halftruth_collector.web import create_app
 from wire import PATIENCE
 
@@ -112,7 +112,7 @@ def test_a_refusal_reads_the_survey_again_in_a_thread(
 
 def test_a_survey_that_is_not_parsed_yet_is_parsed_in_a_thread(runs, batch):
     """Parsing a large survey takes a third of a second."""
-    surveys._read.cache_clear()
+    parsed_surveys.clear()
     assert runs.post(batch([0, 0]))[0] == 202
     assert runs.post(batch([0, 0]))[0] == 202
     assert runs.may_block == [False, True, False]
