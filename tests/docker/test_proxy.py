@@ -13,12 +13,16 @@ from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
+from halftruth_collector import operations
 from halftruth_collector.ops.settings import Config
+from halftruth_shared import Survey
 from installed import program
-from proxies import nginx_files
-from wire import PATIENCE, free_port, running, wait_until
+from proxies import nginx_files, temporary_paths
+from serving import run_collector
+from wire import PATIENCE, REPORTS, free_port, running, wait_until
 
 #: Maximum body size of this proxy in bytes.
 LIMIT = 1000
@@ -342,6 +346,53 @@ def test_nginx_retries_reports_but_not_operator_forms_at_the_next_collector(star
     assert reports == [202] * 6
     assert sorted(forms) == [202] * 3 + [502] * 3
     assert len(upstream.requests) == 9
+
+
+#: What the manual of any web server has in front of a program: no header of its own.
+PLAIN_NGINX = """
+daemon off;
+pid {folder}/pid;
+error_log stderr emerg;
+events {{}}
+http {{
+    access_log off;
+    {temporary}
+    server {{
+        listen 127.0.0.1:{port};
+        location / {{
+            proxy_pass {url};
+            proxy_http_version {version};
+            proxy_set_header Connection "";
+        }}
+    }}
+}}
+"""
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+def test_reports_through_an_nginx_with_default_headers_have_a_limit(
+    database, store, survey, tmp_path, version
+):
+    """Its requests look like those of a program on the collector's machine, whoever sends them."""
+    operations.publish_survey(store, survey)
+    port, main = free_port(), tmp_path / "nginx.conf"
+    with run_collector(database, tmp_path, RATE_LIMIT="5 per hour") as collector:
+        given = {"folder": tmp_path, "port": port, "url": collector.url, "version": version}
+        main.write_text(PLAIN_NGINX.format(temporary=temporary_paths(tmp_path), **given))
+        with subprocess.Popen([program("nginx"), "-c", main, "-p", tmp_path]) as process:
+            try:
+                wait_for(port, process, main)
+                proxy = Proxy(port, tmp_path / "log")
+                statuses = [proxy.ask("POST", REPORTS, report_to(survey)) for _ in range(12)]
+            finally:
+                process.terminate()
+    assert statuses == [202] * 5 + [429] * 7
+
+
+def report_to(survey: Survey) -> bytes:
+    """Return the body of a request with one new report."""
+    report = {"id": str(uuid4()), "values": [0, 0]}
+    return json.dumps({"digest": survey.digest, "reports": [report]}).encode()
 
 
 def break_off(server: socket.socket, stop: threading.Event) -> None:

@@ -52,7 +52,7 @@ def test_all_lines_of_the_readme_work_in_order(tmp_path, monkeypatch, capsys):
         program, *words = shlex.split(line, comments=True)
         assert program == "halftruth"
         main(words)
-    assert Path("analyst.token").stat().st_mode & 0o077 == 0
+    assert Path("operator.token").stat().st_mode & 0o077 == 0
     form_builder, analyst = blocks("python")
     with serving(serve) as url:
         for program in (form_builder, analyst):

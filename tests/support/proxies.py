@@ -20,6 +20,12 @@ def certify(folder: Path) -> tuple[Path, Path]:
     return certificate, key
 
 
+def temporary_paths(folder: Path) -> str:
+    """Return the directives with which nginx writes its temporary files into a folder."""
+    places = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    return "".join(f"{name}_temp_path {folder}/{name};\n" for name in places)
+
+
 def nginx_files(
     root: Path, folder: Path, plain: int, port: int, collectors: str, most: str = "8000000"
 ) -> tuple[Path, ssl.SSLContext]:
@@ -60,11 +66,9 @@ def nginx_files(
         assert old in text, old
         text = text.replace(old, new)
     (folder / "halftruth.conf").write_text(text, encoding="utf-8")
-    places = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    temporary = "".join(f"{name}_temp_path {folder}/{name};\n" for name in places)
     main = folder / "nginx.conf"
     main.write_text(
         f"daemon off;\npid {folder}/pid;\nerror_log stderr emerg;\n"
-        f"events {{}}\nhttp {{\n{temporary}include {folder}/halftruth.conf;\n}}\n"
+        f"events {{}}\nhttp {{\n{temporary_paths(folder)}include {folder}/halftruth.conf;\n}}\n"
     )
     return main, ssl.create_default_context(cafile=certificate)

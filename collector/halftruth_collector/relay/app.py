@@ -17,10 +17,10 @@ from ..ops.metrics import Metrics
 from ..ops.settings import Config
 from ..store.keys import SealingKeyFile
 from ..web import openapi, parameters
-from ..web.app import assemble, report_limit
+from ..web.app import assemble
 from ..web.calls import Audience
 from ..web.context import Service, service, wait_of_request
-from ..web.limits import Visit
+from ..web.limits import ReportLimit, Visit
 from ..web.messages import Health
 from ..web.readiness import Readiness
 from ..web.routes.operations import describe, expose, get_health, get_readiness
@@ -68,7 +68,7 @@ def create_app(config: Config | None = None) -> Flask:
     """
     config = config or Config.from_environment()
     keys = key_file(config)
-    metrics, limit = Metrics(), report_limit(config)
+    metrics, limit = Metrics(), ReportLimit(config.rate_limit)
     store = RelayStore(config.database)
     stopping = threading.Event()
     relay = RelayService(

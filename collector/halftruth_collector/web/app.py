@@ -61,7 +61,7 @@ def create_app(config: Config | None = None) -> Flask:
     """
     config = config or Config.from_environment()
     keys = None if config.sealing_keys is None else SealingKeyFile(config.sealing_keys)
-    metrics, limit = Metrics(), report_limit(config)
+    metrics, limit = Metrics(), ReportLimit(config.rate_limit)
     # Open the store last, since it would stay open if another setting were invalid.
     store = Store(config.database, observer=metrics, sealing_keys=lambda: collector.known_keys())
     collector = Collector(
@@ -73,11 +73,6 @@ def create_app(config: Config | None = None) -> Flask:
         readiness=Readiness(store.database.check),
     )
     return assemble(collector, (*routes.blueprints, *pages.blueprints))
-
-
-def report_limit(config: Config) -> ReportLimit:
-    """Return the limit of reports from one address, by the settings."""
-    return ReportLimit(config.rate_limit, proxied=config.proxies > 0)
 
 
 def assemble(service: Service, blueprints: Iterable[Blueprint]) -> Flask:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 
-from flask import Request, request
+from flask import request
 from halftruth_shared import HalftruthError
 from limits import RateLimitItem, parse
 
@@ -25,9 +25,6 @@ _VISIT = "halftruth.visit"
 
 #: Bytes of an unreadable body that count as one report.
 _BYTES_OF_REPORT = 500
-
-#: Headers added by proxies, besides X-Forwarded-…, and by browsers for requests of pages.
-_FORWARDING_HEADERS = frozenset(["forwarded", "via", "x-real-ip", "origin", "sec-fetch-site"])
 
 
 class SlidingWindow:
@@ -118,13 +115,10 @@ class ReportLimit:
     ----------
     rate : str or None
         Limit, such as "1000 per hour"; None for no limit.
-    proxied : bool
-        Whether requests come through trusted proxies, so that none is from this machine.
     """
 
-    def __init__(self, rate: str | None, *, proxied: bool = False) -> None:
+    def __init__(self, rate: str | None) -> None:
         self._rate: RateLimitItem | None = None if rate is None else parse(rate)
-        self._proxied = proxied
         if self._rate is not None:
             self._reports, self._failures = SlidingWindow(self._rate), SlidingWindow(self._rate)
 
@@ -133,12 +127,12 @@ class ReportLimit:
         """Check the address of a request before processing it, and record refusals.
 
         A refusal is recorded as `uncharged` reports, until their actual number is known. Requests
-        that are `exempt`, like requests from this machine, have no limit. Raises TooManyReports if
-        too many reports of this address were refused.
+        that are `exempt` have no limit; no address is. Raises TooManyReports if too many reports of
+        this address were refused.
         """
         visit: Visit | None = request.environ.get(_VISIT)
         if visit is None:
-            exempt = exempt or self._rate is None or (not self._proxied and is_local(request))
+            exempt = exempt or self._rate is None
             address = "" if exempt else subscriber(request.remote_addr or "")
             visit = Visit(None if exempt else self, address, uncharged)
             if self._rate and not exempt and self._failures.is_full(address):
@@ -234,32 +228,6 @@ class Visit:
         if self.limit is not None and not self.is_recorded:
             self.is_recorded = True
             self.limit.record_failures(self.uncharged - self.accepted, self.address)
-
-
-def is_local(request: Request) -> bool:
-    """Return true for a request that a program on this machine sent directly to loopback.
-
-    A proxy on this machine also connects from a loopback address, and so does a browser that shows
-    a page of another site. So the result is false for headers that proxies and browsers add, for
-    HTTP/1.0, which some proxies use, and for any other host name.
-    """
-    sockets = request.environ.get("SERVER_NAME", ""), request.remote_addr or ""
-    headers = {name.lower() for name, _ in request.headers}
-    host = request.headers.get("Host", "")
-    return (
-        request.environ.get("SERVER_PROTOCOL") == "HTTP/1.1"
-        and all(map(_is_loopback, sockets))
-        and (_without_port(host) == "localhost" or _is_loopback(host))
-        and headers.isdisjoint(_FORWARDING_HEADERS)
-        and not any(name.startswith("x-forwarded") for name in headers)
-    )
-
-
-def _is_loopback(address: str) -> bool:
-    try:
-        return ip_address(_without_port(address)).is_loopback
-    except ValueError:
-        return False
 
 
 def _without_port(address: str) -> str:
