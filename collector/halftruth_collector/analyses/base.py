@@ -26,7 +26,7 @@ from halftruth_shared.analyses.base import (
     Missing,
 )
 from halftruth_shared.analyses.measures import MeasuresQuery
-from halftruth_shared.analyses.reading import Field, fields
+from halftruth_shared.analyses.reading import Field, fields, questions_named
 from halftruth_shared.analyses.waves import WavesQuery
 from halftruth_shared.columns import Codes
 from halftruth_shared.results import AnswerSets, Block, Estimates, Key, Result, Texts
@@ -143,9 +143,9 @@ class AnalysisContext:
             if any(option.name in names for option in options):
                 names.add(question)
         # Every row depends on questions that the query names outside its list of questions.
-        said = msgspec.to_builtins(self.question)
-        others = [said[field] for field in said if field not in ("attributes", "merge")]
-        whole = not names.isdisjoint(_texts(others))
+        asked = {} if self.question is None else questions_named(self.question)
+        others = [asked[field] for field in asked if field not in ("attributes", "merge")]
+        whole = not names.isdisjoint(set().union(*others))
         return cast(R, without_errors_of(result, names, possible=self._few, whole=whole))
 
     def result(
@@ -250,26 +250,13 @@ def check_model_names(survey: Survey, query: Any) -> None:
 def named_by(query: Query[Any], survey: Survey) -> set[str]:
     """Return the attributes that a query names, including options; empty if it is about all."""
     options = survey.schema.options
-    said = msgspec.to_builtins(query)
-    where, _ = set(said.pop("where", {})), said.pop("merge", {})
-    texts = set(_texts(said))
-    if said.get("attributes", ()) is None or not texts & {*survey.schema.names, *options}:
+    asked = questions_named(query)
+    named = set().union(*(asked[field] for field in asked if field not in ("where", "merge")))
+    is_of_all = getattr(query, "attributes", ()) is None
+    if is_of_all or not named & {*survey.schema.names, *options}:
         return set()
-    texts |= where
-    return texts | {o.name for name in texts & set(options) for o in options[name]}
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """Yield all texts in a query, except the names of its fields."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for key, each in value.items():
-            yield key
-            yield from _texts(each)
-    elif isinstance(value, list | tuple):
-        for each in value:
-            yield from _texts(each)
+    named |= asked.get("where", set())
+    return named | {o.name for name in named & set(options) for o in options[name]}
 
 
 _UNEXPLAINED = "no shares explain the reports"

@@ -6,8 +6,11 @@ are not genuine, and estimates from these reports are meaningless.
 
 The test statistic is G² = 2 Σ n ln(λ̂/λ̃) with λ̃ = Aπ̃ and the maximum likelihood shares π̃ ≥ 0.
 At the boundary of the parameter space, G² is not χ² distributed, so its distribution is simulated
-at λ̃ (parametric bootstrap). The test is computed only if an unbiased estimate and its whole
-interval are outside 0 to 1.
+at λ̃ (parametric bootstrap). G² is at most the statistic of goodness of fit of the true shares, so
+the χ² distribution of the latter bounds the p-value: if the bound is below the level, nothing is
+simulated. Simulations are as many as the level needs, so the test decides at every level, whatever
+the number of questions. The test is computed only if an unbiased estimate and its whole interval
+are outside 0 to 1.
 """
 
 import math
@@ -32,8 +35,12 @@ from .table import DerivedTable, ReportDistribution, Table, TableSource
 #: Familywise level of the test, over all tables of a result.
 LEVEL = 0.01
 
-#: Number of simulated sets of reports per batch, and in total, including the observed one.
-_AT_A_TIME, _MOST = 200, 4_000
+#: Number of simulated sets of reports per batch, and those of a test in multiples of 1/level: a
+#: p-value at the level then is that of the second largest statistic.
+_AT_A_TIME, _DEPTH = 200, 2
+
+#: Smallest expected number of reports of each kind for which the χ² bound is used.
+_EXPECTED = 5
 
 #: Seed of the simulation.
 _SEED = 20
@@ -144,9 +151,9 @@ class Fit:
     Attributes
     ----------
     p_value : float
-        Probability of a G² at least this large under λ̃.
+        Probability of a G² at least this large under λ̃, or an upper bound of it.
     simulated : int
-        Number of simulated sets of reports.
+        Number of simulated sets of reports; 0 if `p_value` is the bound by the χ² distribution.
     """
 
     p_value: float
@@ -160,21 +167,37 @@ def fit_of(likelihood: Likelihood, level: float) -> Fit:
     """
     counts = [part.counts[None] for part in likelihood.parts]
     shares, statistic = likelihood.maximum(counts)
+    chances = [chance[0] / chance[0].sum() for chance in likelihood.probabilities(shares)]
+    bound = _chi_squared_bound(float(statistic[0]), counts, chances)
+    if bound <= level:
+        return Fit(bound, 0)
     rng = np.random.default_rng(_SEED)
-    chances = [chance[0] for chance in likelihood.probabilities(shares)]
     # The observed reports count as one of the simulated sets.
     larger = every = 1
-    wanted = min(max(2 / level, _AT_A_TIME), _MOST)
-    while every < wanted and larger <= level * _MOST:
-        size = _AT_A_TIME - every % _AT_A_TIME
+    while every < _DEPTH / level and larger <= _DEPTH:
         drawn = [
-            rng.multinomial(int(n.sum()), (c / c.sum()).ravel(), size=size).reshape(-1, *c.shape)
+            rng.multinomial(int(n.sum()), c.ravel(), size=_AT_A_TIME).reshape(-1, *c.shape)
             for n, c in zip(counts, chances, strict=True)
         ]
         _, at_random = likelihood.maximum([each.astype(float) for each in drawn])
         larger += int((at_random >= statistic[0] - _EQUAL).sum())
-        every += size
+        every += _AT_A_TIME
     return Fit(larger / every, every - 1)
+
+
+def _chi_squared_bound(
+    statistic: float, counts: Sequence[Array], chances: Sequence[Array]
+) -> float:
+    """Return an upper bound of the p-value, 1 if expected numbers of reports are too small.
+
+    Any shares in the parameter space, so also the true ones, have at least this G², and that of the
+    true shares has a degree of freedom for each kind of report but one in each part.
+    """
+    expected = [n.sum() * c for n, c in zip(counts, chances, strict=True)]
+    if min(float(each[each > 0].min()) for each in expected) < _EXPECTED:
+        return 1.0
+    freedom = sum(each.size - 1 for each in expected)
+    return float(scipy.stats.chi2.sf(statistic, freedom))
 
 
 def contradictions(

@@ -36,6 +36,12 @@ Kind = Literal[
     "groups",
 ]
 
+#: Kinds of values whose keys are names of questions.
+_BY_NAME = frozenset(["items", "margins", "groups"])
+
+#: Kinds of names that are of questions.
+_OF_QUESTIONS = frozenset(["attribute", "question"])
+
 Q = TypeVar("Q", bound=Request)
 
 _COUNTS = {1: "one", 2: "two", 3: "three", 4: "four"}
@@ -124,6 +130,16 @@ class Field:
         if len(texts) > 1:
             raise ParameterError(f"{self.name}: expected once", field=self.name)
         return self.checked(texts[0])
+
+    def named_in(self, value: Any) -> set[str]:
+        """Return the names of questions in a value of this field."""
+        if self.kind in _BY_NAME:
+            return set(value)
+        if value is None or self.of not in _OF_QUESTIONS:
+            return set()
+        if self.kind == "terms":
+            return {name for names in value for name in names}
+        return set(value) if self.several else {value}
 
     def checked(self, value: Any) -> Any:
         """Convert a value to its type, within its limits, or raise a `ParameterError`."""
@@ -264,6 +280,13 @@ def write(query: Request) -> dict[str, list[str]]:
         name: field.texts(value)
         for name, field in fields(type(query)).items()
         if (value := getattr(query, name)) is not None
+    }
+
+
+def questions_named(query: Request) -> dict[str, set[str]]:
+    """Return the names of questions in each field of a query."""
+    return {
+        name: field.named_in(getattr(query, name)) for name, field in fields(type(query)).items()
     }
 
 

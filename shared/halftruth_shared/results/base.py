@@ -57,7 +57,7 @@ class Contradiction(Message, frozen=True, kw_only=True):
     """Questions whose reports contradict the mechanism: no shares of answers explain them.
 
     `p_value` is of the likelihood-ratio test that some shares explain the reports, from `simulated`
-    sets of reports.
+    sets of reports; if there are none, it is an upper bound by the χ² distribution.
     """
 
     attributes: list[AttributeName]

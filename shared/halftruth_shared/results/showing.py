@@ -9,6 +9,9 @@ from .wording import number, quoted, quoted_items, share, share_interval
 #: Significance level of tests of a model.
 CONTRADICTED = 0.05
 
+#: Smaller p-values are stated as below this bound.
+_LEAST = 1e-4
+
 
 def of_reports(result: Any) -> str:
     """Describe the number of reports of a result and their time, or the size of a pilot."""
@@ -34,12 +37,12 @@ def contradicted(result: Any) -> list[str]:
         return []
     tables = [" and ".join(map(quoted, each.attributes)) for each in result.contradictions]
     least = min(each.p_value for each in result.contradictions)
-    most = max(each.simulated for each in result.contradictions)
+    p_value = f"p = {least:.2g}" if least >= _LEAST else f"p < {_LEAST:g}"
     return [
-        f"No shares of answers explain the reports of {'; '.join(tables)} (p = {least:.2g}, from"
-        f" {number(most, 0)} simulated sets of reports): instructions were probably not followed,"
-        " or reports are not genuine. Estimates based on them cannot be used; the values shown are"
-        " the closest possible shares, without intervals."
+        f"No shares of answers explain the reports of {'; '.join(tables)} ({p_value}): instructions"
+        " were not followed, or reports are not genuine; by chance alone this is said of at most 1"
+        " of 100 results. Estimates based on them cannot be used; the values shown are the closest"
+        " possible shares, without intervals."
     ]
 
 

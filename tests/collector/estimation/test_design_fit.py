@@ -6,6 +6,7 @@ from halftruth_collector.estimation import Counts
 from halftruth_collector.estimation.design_fit import (
     LEVEL,
     contradictions,
+    fit_of,
     likelihood_of,
 )
 from halftruth_shared import (
@@ -19,6 +20,7 @@ from halftruth_shared import (
     ViewClass,
 )
 from scipy.optimize import minimize
+from scipy.stats import binom, chi2
 
 from .definitions import survey_of, uneven_matrix
 
@@ -83,6 +85,62 @@ def test_fewer_yes_than_are_forced_contradict_the_design():
     [one] = found(survey, counts)
     assert (one.attributes, one.p_value <= LEVEL / 3) == (["a"], True)
     assert found(survey, counts_of(survey, [[860, 800], [180, 160]])) == []
+
+
+@pytest.mark.parametrize("questions", [1, 2, 40, 41, 60, 200])
+@pytest.mark.parametrize("design", [FORCED, {**FORCED, "yes": "1/4"}], ids=["sixth", "quarter"])
+def test_a_contradiction_is_found_among_any_number_of_questions(questions, design):
+    """60 of 1 000 say yes to one question, of which the dice force 167 or 250 to say yes."""
+    schema = Schema([Attribute(f"q{j}", ["no", "yes"]) for j in range(questions)])
+    survey = Survey("s", "S", schema, DistortionMatrices({}, dict.fromkeys(schema.names, design)))
+    rng = np.random.default_rng(4)
+    reports = (rng.random((1_000, questions)) < 0.4).astype(int)
+    reports[:, -1] = np.arange(1_000) < 60
+    [one] = found(survey, Counts.from_reports(survey, reports), together=False)
+    assert one.attributes == [schema.names[-1]]
+    assert one.p_value <= LEVEL / questions
+
+
+@pytest.mark.parametrize("level", [1e-2, 1e-3, 1e-4])
+def test_the_decision_is_that_of_the_exact_distribution_at_every_level(level):
+    """Yes/no questions, whose statistic has an exact distribution at the boundary (binomial)."""
+    survey, forced, reports = of_design(FORCED), 1 / 6, 600
+    numbers = np.arange(40, 101, 3)
+    exact = binom.cdf(numbers, reports, forced)
+    rejected = [
+        fit_of(likelihood_of(survey, counts_of(survey, [reports - n, n]), ["a"]), level)
+        for n in numbers.tolist()
+    ]
+    decided = np.array([fit.p_value <= level for fit in rejected])
+    # Between these a simulated p-value may fall on either side of the level.
+    assert decided[exact < level / 4].all()
+    assert not decided[exact > 4 * level].any()
+    assert any(fit.simulated for fit in rejected)
+    assert any(not fit.simulated for fit in rejected)
+
+
+def test_the_bound_by_the_chi_squared_distribution_is_never_below_the_simulated_p_value():
+    survey = survey_of(DistortionMatrices({"a": uneven_matrix(4)}), (4,))
+    rng = np.random.default_rng(12)
+    checked = 0
+    for reports in (100, 1_000):
+        for shares in ([1.0, 0, 0, 0], [0, 0.5, 0.5, 0], [0.4, 0.3, 0.3, 0]):
+            chances = survey.perturbation.channel(survey.schema.names).forward(shares)
+            for _ in range(2):
+                counts = counts_of(survey, rng.multinomial(reports, chances))
+                likelihood = likelihood_of(survey, counts, ["a"])
+                [part] = likelihood.parts
+                [closest], [statistic] = likelihood.maximum([part.counts[None]])
+                if statistic < 0.1:
+                    continue
+                fitted = survey.perturbation.channel(["a"]).forward(closest)
+                drawn = rng.multinomial(reports, fitted, size=300).astype(float)
+                _, at_random = likelihood.maximum([drawn])
+                simulated = (at_random >= statistic).mean()
+                bound = chi2.sf(statistic, 3)
+                assert simulated <= bound + 4 * np.sqrt(bound / 300)
+                checked += 1
+    assert checked > 5
 
 
 def test_a_joint_table_can_contradict_the_design_if_no_single_question_does():
