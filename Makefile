@@ -31,9 +31,11 @@ test nightly soak: export OPENBLAS_NUM_THREADS := 1
 test: .venv/.developed client/node_modules/.installed
 	$(BIN)/python -m pytest -n 4 --dist worksteal
 
-# What `make test` leaves out: simulations of coverage, made-up requests, faults.
+# What `make test` leaves out: simulations of coverage, made-up requests, faults. Seconds until a
+# test has hung.
+nightly soak: PATIENTLY := --override-ini faulthandler_timeout=3600
 nightly: .venv/.developed client/node_modules/.installed
-	$(BIN)/python -m pytest -n 4 --dist worksteal -m nightly
+	$(BIN)/python -m pytest $(PATIENTLY) -n 4 --dist worksteal -m nightly
 
 # With make -j 2 check, two at a time.
 CHECKS := check-types check-manual check-style check-scripts
@@ -68,7 +70,7 @@ bench: .venv/.benched
 soak: .venv/.benched client/node_modules/.installed
 	$(BIN)/python tests/soak/run.py
 	$(BIN)/python tests/bench/honesty.py
-	HALFTRUTH_TEST_REQUESTS=100000 $(BIN)/python -m pytest -n 4 --dist worksteal -m nightly
+	HALFTRUTH_TEST_REQUESTS=100000 $(BIN)/python -m pytest $(PATIENTLY) -n 4 --dist worksteal -m nightly
 
 # The manual's pictures of pages, taken anew with Chromium.
 pictures: .venv/.developed

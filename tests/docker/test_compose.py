@@ -1,4 +1,4 @@
-"""The compose files: validation by Compose, and permissions, networks and secrets."""
+"""The compose files: validation, and permissions, networks and secrets."""
 
 import configparser
 import json
@@ -9,57 +9,123 @@ import ssl
 import stat
 import subprocess
 import sys
+from collections.abc import Sequence
+from functools import reduce
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
 from halftruth_collector.cli import main
 from halftruth_collector.ops.settings import Config
+from installed import missing, program
 from wire import free_port, listening
 
+from .conftest import ROOT, merged, read_compose
 
-@pytest.fixture
-def docker_compose(root):
-    """Run Compose with these files; skip without a Docker client."""
-    if shutil.which("docker") is None:
-        pytest.skip("no Docker client")
-    if subprocess.run(["docker", "compose", "version"], capture_output=True).returncode != 0:
-        pytest.skip("no Compose")
 
-    def run(files, *words):
-        named = [word for file in files for word in ("--file", root / "docker" / file)]
-        return subprocess.run(
-            ["docker", "compose", *named, *words],
-            env={**os.environ, "HALFTRUTH_HOST": "localhost"},
-            capture_output=True,
-            text=True,
-        )
+def run_compose(files: Sequence[str], *words: str) -> subprocess.CompletedProcess[str]:
+    """Run Compose with these files."""
+    named = [word for file in files for word in ("--file", str(ROOT / "docker" / file))]
+    return subprocess.run(
+        ["docker", "compose", *named, *words],
+        env={**os.environ, "HALFTRUTH_HOST": "localhost"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
-    return run
+
+def works(*command: str) -> bool:
+    """Return whether this command of Docker is installed and succeeds."""
+    found = shutil.which(command[0]) is not None
+    return found and subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def check_schema(document: dict[str, Any], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Validate a compose file by the schema of the Compose specification."""
+    (folder / "compose.json").write_text(json.dumps(document))
+    command = [program("check-jsonschema"), "--builtin-schema", "vendor.compose-spec"]
+    return subprocess.run(
+        [*command, folder / "compose.json"], capture_output=True, text=True, check=False
+    )
+
+
+def undefined(document: dict[str, Any]) -> set[str]:
+    """Return the services, networks and volumes that services refer to and the file lacks."""
+    found = set()
+    for service in document["services"].values():
+        found |= {f"service {name}" for name in {*service.get("depends_on", [])}}
+        found |= {f"network {name}" for name in {*service.get("networks", [])}}
+        sources = [mount.partition(":")[0] for mount in service.get("volumes", [])]
+        found |= {f"volume {name}" for name in sources if not name.startswith((".", "/"))}
+    kinds = ("service", "network", "volume")
+    return found - {f"{kind} {name}" for kind in kinds for name in document.get(f"{kind}s", [])}
+
+
+FILES = [["compose.yaml"], ["compose.yaml", "compose.cluster.yaml"], ["compose.relay.yaml"]]
+
+
+@pytest.mark.parametrize("files", FILES, ids=lambda files: files[-1])
+def test_the_files_are_valid(files, tmp_path):
+    """By the schema of the specification and, where it is installed, by Compose itself."""
+    document = reduce(merged, map(read_compose, files))
+    done = check_schema(document, tmp_path)
+    assert done.returncode == 0, done.stdout
+    assert undefined(document) == set()
+    if works("docker", "compose", "version"):
+        done = run_compose(files, "config", "--quiet")
+        assert done.returncode == 0, done.stderr
+
+
+def test_all_files_are_checked():
+    found = {file.name for file in (ROOT / "docker").glob("compose*.yaml")}
+    assert found == {name for files in FILES for name in files}
 
 
 @pytest.mark.parametrize(
-    "files",
-    [["compose.yaml"], ["compose.yaml", "compose.cluster.yaml"], ["compose.relay.yaml"]],
-    ids=lambda files: files[-1],
+    "change",
+    [
+        {"restrat": "always"},
+        {"depends_on": 1},
+        {"mem_limit": True},
+        {"healthcheck": {"interval": 30}},
+        {"ports": {"80": 80}},
+    ],
+    ids=lambda change: next(iter(change)),
 )
-def test_compose_accepts_the_files(docker_compose, files):
-    done = docker_compose(files, "config", "--quiet")
-    assert done.returncode == 0, done.stderr
+def test_an_invalid_service_is_refused(compose, change, tmp_path):
+    compose["services"]["collector"] |= change
+    done = check_schema(compose, tmp_path)
+    assert done.returncode == 1
+    assert "services.collector" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({"depends_on": ["dbs"]}, "service dbs"),
+        ({"networks": ["front", "inside"]}, "network inside"),
+        ({"volumes": ["date:/data", "./Caddyfile:/file"]}, "volume date"),
+    ],
+)
+def test_undefined_names_are_found(compose, change, name):
+    compose["services"]["collector"] |= change
+    assert undefined(compose) == {name}
 
 
 @pytest.mark.nightly
-def test_the_services_start_and_are_healthy(docker_compose):
-    if subprocess.run(["docker", "info"], capture_output=True).returncode != 0:
-        pytest.skip("no Docker engine")
+def test_the_services_start_and_are_healthy():
+    if not works("docker", "compose", "version") or not works("docker", "info"):
+        missing("Docker with Compose")
     files, project = ["compose.yaml"], ("--project-name", "halftruth-test")
     try:
-        done = docker_compose(
+        done = run_compose(
             files, *project, "up", "--build", "--detach", "--wait", "db", "collector"
         )
         assert done.returncode == 0, done.stderr
     finally:
-        docker_compose(files, *project, "down", "--volumes", "--timeout", "5")
+        run_compose(files, *project, "down", "--volumes", "--timeout", "5")
 
 
 def test_services_are_read_only_unprivileged_and_restarted(composed):

@@ -18,6 +18,7 @@ from halftruth_collector import operations
 from halftruth_collector.cli import main
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
+from installed import program
 from wire import listening
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -58,8 +59,8 @@ def test_python_prints_what_the_manual_shows(work):
     blocks = re.findall(r"^```python\n(.*?)^```$", PAGE, re.M | re.S)
     assert len(blocks) == PAGE.count("```python") == 5
     assert ADDRESS in PAGE
-    program = "".join(blocks).replace(ADDRESS, work.url)
-    test = doctest.DocTestParser().get_doctest(program, {}, "python.md", "docs/python.md", 0)
+    examples = "".join(blocks).replace(ADDRESS, work.url)
+    test = doctest.DocTestParser().get_doctest(examples, {}, "python.md", "docs/python.md", 0)
     said = []
     doctest.DocTestRunner(WithoutTime()).run(test, out=said.append)
     assert "".join(said) == ""
@@ -103,13 +104,12 @@ def test_the_columns_of_the_r_script_exist(work):
         assert {row["filter"] for row in rows} == {asked.get("where", "")}
 
 
-@pytest.mark.skipif(shutil.which("Rscript") is None, reason="there is no R")
 @pytest.mark.parametrize("chosen", [["team=workshop", "team,bullied"], []])
 def test_r_reads_the_same_numbers(work, chosen):
     script = [str(work.folder / "analyse.R"), work.url, "work", str(work.folder / "analyst.token")]
     script += chosen
     run = subprocess.run(
-        ["Rscript", *script],
+        [program("Rscript"), *script],
         capture_output=True,
         text=True,
         timeout=60,

@@ -3,8 +3,9 @@
 import os
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
@@ -13,12 +14,18 @@ _MODULES = Path(__file__).parents[2] / "client" / "node_modules"
 #: Search path: this environment first, administrators' programs last.
 _FOLDERS = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"], "/usr/sbin"])
 
+#: Start of the reasons for which a test is skipped in CI, too.
+OUTSIDE = "outside the repository: "
+
 
 def missing(what: str) -> NoReturn:
-    """Skip the test because of a missing requirement; fail it in CI."""
-    if os.environ.get("CI"):
-        pytest.fail(f"{what} is missing", pytrace=False)
+    """Skip the test because of a missing requirement; the hooks below fail it in CI."""
     pytest.skip(f"{what} is missing")
+
+
+def outside(what: str) -> NoReturn:
+    """Skip the test, in CI, too, because of a requirement that no installation provides."""
+    pytest.skip(f"{OUTSIDE}{what}")
 
 
 def program(*names: str) -> str:
@@ -32,3 +39,25 @@ def module(name: str) -> Path:
     if not (_MODULES / name).exists():
         missing(f"client/node_modules/{name}, which make test installs where there is npm,")
     return _MODULES / name
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Iterator[pytest.TestReport]:
+    """Fail a test that was skipped in CI, where nothing may be missing."""
+    return _strict((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Iterator[pytest.CollectReport]:
+    """Fail a module that was skipped in CI."""
+    return _strict((yield))
+
+
+def _strict(report: Any) -> Any:
+    if report.skipped and os.environ.get("CI") and not hasattr(report, "wasxfail"):
+        assert isinstance(report.longrepr, tuple)
+        reason = report.longrepr[2]
+        if OUTSIDE not in reason:
+            report.outcome = "failed"
+            report.longrepr = f"{reason}; in CI no test may be skipped"
+    return report
