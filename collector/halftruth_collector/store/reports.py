@@ -1,10 +1,11 @@
 """Reports: the statements that write their rows, and the store that reads the counts.
 
 Ids, cells and hashes are passed to a statement as one concatenated value, which the database splits
-into rows: one parameter instead of thousands.
+into rows: one parameter instead of thousands. They are always sorted, which avoids deadlocks
+between transactions with common values, and hides their order within a request.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -216,22 +217,18 @@ def find_ids(
 def add_ids(
     connection: Connection, survey: int, ids: Iterable[bytes], table: Table = report_ids
 ) -> set[bytes]:
-    """Insert ids, and return the new ones (deduplication).
-
-    They are inserted in sorted order, which avoids deadlocks between transactions with common ids,
-    and hides the order within a request.
-    """
-    in_order = sorted(ids)
+    """Insert ids, and return the new ones (deduplication)."""
+    given = set(ids)
     if connection.dialect.name == "sqlite":
         # Usually all ids are new, and RETURNING takes SQLite half as long again. A known id rolls
         # back only this statement.
         with suppress(IntegrityError):
-            _execute(connection, _ADD_NEW_IDS, (survey,), in_order, table)
-            return set(in_order)
-    return _returned(connection, _ADD_IDS, survey, in_order, table)
+            _execute(connection, _ADD_NEW_IDS, (survey,), given, table)
+            return given
+    return _returned(connection, _ADD_IDS, survey, given, table)
 
 
-def add_counts(connection: Connection, survey: int, shard: int, cells: Sequence[bytes]) -> None:
+def add_counts(connection: Connection, survey: int, shard: int, cells: Iterable[bytes]) -> None:
     """Increment the counts of cells; all cells have the same size."""
     _execute(connection, _ADD_COUNTS, (survey, shard), cells)
 
@@ -246,13 +243,13 @@ def lock_unused(connection: Connection, survey: int, hashes: Iterable[bytes]) ->
 
 
 def add_invitations(connection: Connection, survey: int, hashes: Iterable[bytes]) -> None:
-    """Insert new invitations in sorted order, which hides the order of their creation."""
-    _execute(connection, _ADD_INVITATIONS, (survey,), sorted(hashes))
+    """Insert new invitations."""
+    _execute(connection, _ADD_INVITATIONS, (survey,), hashes)
 
 
 def delete_invitations(connection: Connection, survey: int, hashes: Iterable[bytes]) -> int:
     """Delete spent or withdrawn invitations, and return their number."""
-    result = _execute(connection, _DELETE_INVITATIONS, (survey,), sorted(hashes))
+    result = _execute(connection, _DELETE_INVITATIONS, (survey,), hashes)
     return 0 if result is None else result.rowcount
 
 
@@ -276,7 +273,7 @@ def _returned(
     values: Iterable[bytes],
     table: Table | None = None,
 ) -> set[bytes]:
-    result = _execute(connection, statement, (survey,), sorted(values), table)
+    result = _execute(connection, statement, (survey,), values, table)
     return set() if result is None else set(result.scalars().all())
 
 
@@ -284,17 +281,18 @@ def _execute(
     connection: Connection,
     statement: str,
     parameters: tuple[Any, ...],
-    values: Sequence[bytes],
+    values: Iterable[bytes],
     table: Table | None = None,
 ) -> CursorResult[Any] | None:
-    """Run a statement for values of the same size; do nothing without values."""
-    if not values:
+    """Run a statement for sorted values of the same size; do nothing without values."""
+    in_order = sorted(values)
+    if not in_order:
         return None
-    size = len(values[0])
+    size = len(in_order[0])
     starts = _STARTS[connection.dialect.name].format(size=size)
     rows = f"(SELECT substr(?, start, {size}) AS value FROM {starts}) AS given"
     text = _in_dialect(connection, statement.format(rows=rows, table=table))
-    packed = b"".join(values)
+    packed = b"".join(in_order)
     return connection.exec_driver_sql(text, (*parameters, packed, len(packed)))
 
 

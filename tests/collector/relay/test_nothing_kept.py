@@ -58,6 +58,29 @@ def test_no_addresses_passed_reports_or_links_between_ids_are_kept(parties, tmp_
     assert parties.token not in collected.decode("latin")
 
 
+@pytest.mark.parametrize("order", [1, -1], ids=["ascending", "descending"])
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+def test_reports_of_one_request_are_stored_in_an_order_independent_of_theirs(make, tmp_path, order):
+    parties = make(batch=20)
+    devices = sorted((Device((n % 2, n % 3)) for n in range(15)), key=lambda one: one.relay_id)
+    assert parties.send(*devices[::order]).status_code == 202
+    ids = [device.relay_id.bytes for device in devices]
+    with parties.relay_store.database.reading() as connection:
+        run = connection.exec_driver_sql
+        if not parties.relay_store.database.is_sqlite:
+            for table in ("relay_ids", "relay_reports"):
+                rows = run(f"SELECT report_id FROM {table} ORDER BY ctid").scalars()
+                assert [bytes(id) for id in rows] == ids
+            return
+        run("PRAGMA wal_checkpoint(TRUNCATE)")
+    data = contents(tmp_path / "relay")
+    for find in (data.find, data.rfind):
+        # Each id is in a page of either table, which SQLite fills from its end.
+        places = [find(id) for id in ids]
+        assert places == sorted(places, reverse=True)
+        assert min(places) >= 0
+
+
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 def test_tables_of_a_relay_have_no_columns_for_times_addresses_or_orders(parties):
     """Tables of reports have none of these; only the survey has times."""

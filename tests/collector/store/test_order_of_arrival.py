@@ -1,7 +1,8 @@
 """Files and tables do not reveal the order in which reports arrived.
 
 Two stores start as copies and get the same reports in different orders. Before a compaction, their
-files reveal the orders, which shows that these tests can detect them. Afterwards they are equal.
+files reveal the orders of requests, which shows that these tests can detect them. Afterwards they
+are equal.
 """
 
 import random
@@ -12,6 +13,7 @@ from contextlib import ExitStack, suppress
 from itertools import pairwise
 from pathlib import Path
 from shutil import copyfile
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -19,6 +21,8 @@ from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import StoreUnavailable
 from halftruth_collector.store import database as module
+from halftruth_collector.store.invitations import hash_invitation
+from halftruth_collector.store.reports import add_invitations
 from halftruth_collector.store.tables import COMPACTED
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
 from halftruth_shared.protocol.reports import Report
@@ -90,6 +94,17 @@ class PostgresqlFiles:
                 # If several transactions wrote the rows, their ids reveal the order.
                 if len(makers) == 1:
                     found = found.replace(makers.pop().to_bytes(4, "little"), bytes(4))
+        self._engine.dispose()
+        return found
+
+    def rows(self) -> dict[str, list[Any]]:
+        """Return the rows of each table in the order in which they are stored."""
+        with self._engine.begin() as connection:
+            run = connection.exec_driver_sql
+            found = {
+                table.name: run(f"SELECT * FROM {table.name} ORDER BY ctid").all()
+                for table in COMPACTED
+            }
         self._engine.dispose()
         return found
 
@@ -165,6 +180,26 @@ def test_compacted_files_do_not_depend_on_the_order_of_reports(twins, fill):
     assert first.read() == second.read()
     # Their common order is unrelated to that of arrival.
     assert 0.35 < told_apart(first.read()) < 0.65
+
+
+def test_reports_of_one_request_are_stored_in_an_order_independent_of_theirs(twins):
+    """Nor does the order of invitations reveal that of their creation, without any compaction."""
+    numbers = range(REPORTS)
+    for files, order in zip(twins, (numbers, numbers[::-1]), strict=True):
+        batch = [
+            Report(id=IDS[n], values=VALUES[n], invitation=INVITATIONS["wide"][n]) for n in order
+        ]
+        more = [n.to_bytes(16) for n in order]
+        with Store(files.url) as store:
+            assert store.reports.add("wide", SURVEY.digest, batch).accepted == REPORTS
+            with store.database.writing() as connection:
+                number = store.surveys.get("wide").number
+                add_invitations(connection, number, map(hash_invitation, more))
+    # Without connections SQLite has written its log into the file.
+    written = [
+        files.rows() if isinstance(files, PostgresqlFiles) else files.read() for files in twins
+    ]
+    assert written[0] == written[1]
 
 
 def test_backups_exports_and_closed_surveys_do_not_reveal_the_order(twins, fill, tmp_path):

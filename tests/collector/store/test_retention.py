@@ -3,11 +3,12 @@
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from uuid import UUID
 
 import pytest
 from halftruth_collector import operations
 from halftruth_collector.errors import SurveyClosed, Unauthorized, UnknownSurvey
+from halftruth_collector.store.retention import find_ended
+from halftruth_collector.store.surveys import find, update_survey
 from halftruth_collector.store.tables import metadata
 from halftruth_shared import ParameterError
 from halftruth_shared.protocol.terms import Terms
@@ -107,23 +108,6 @@ def test_a_survey_published_again_after_deletion_starts_empty(
         "health", published.digest, [report(0, 0, 0, invitation=invitation)]
     )
     assert (receipt.accepted, receipt.duplicates) == (1, 0)
-
-
-def test_sqlite_files_hold_nothing_of_a_deleted_survey(filled, database, published):
-    if not database.startswith("sqlite"):
-        pytest.skip("PostgreSQL's files are held by its server; compacting them has its own test")
-    wanted = UUID(int=2).bytes, b"Health at work"
-    file = database.removeprefix("sqlite:///")
-
-    def found():
-        with open(file, "rb") as one, open(f"{file}-wal", "rb") as other:
-            content = one.read() + other.read()
-        return [each in content for each in wanted]
-
-    operations.delete_survey(filled, "second")
-    assert found() == [True, True]
-    operations.delete_survey(filled, "health")
-    assert found() == [False, False]
 
 
 def test_reports_that_arrive_during_a_deletion_leave_no_rows(store, published, of_survey):
@@ -226,6 +210,51 @@ def test_open_or_recently_ended_surveys_are_not_purged(filled, raw, numbers, dum
     before = dump()
     assert operations.purge(filled, 2) == []
     assert dump() == before
+
+
+#: A time in the middle of a day, and the end of surveys that are purged then after 30 days.
+THEN = datetime(2031, 5, 31, 14, 30, tzinfo=UTC)
+LIMIT = THEN - timedelta(days=30)
+MOMENT = timedelta(seconds=1)
+
+
+@pytest.mark.parametrize(
+    ("limits", "closed_at", "last_day", "is_over"),
+    [
+        # Closed by its operator, whenever its last report came.
+        ({}, LIMIT, THEN, True),
+        ({}, LIMIT + MOMENT, LIMIT - timedelta(days=9), False),
+        # At its deadline or quota, if the whole day of the last report is so long ago, too.
+        ({"closes_at": LIMIT}, None, LIMIT - timedelta(days=1), True),
+        ({"closes_at": LIMIT}, None, LIMIT, False),
+        ({"closes_at": LIMIT + MOMENT}, None, LIMIT - timedelta(days=1), False),
+        ({"max_reports": 3}, None, LIMIT - timedelta(days=1), True),
+        ({"max_reports": 3}, None, LIMIT, False),
+        ({"max_reports": 4}, None, LIMIT - timedelta(days=1), False),
+    ],
+)
+def test_the_first_moment_at_which_a_survey_is_purged(
+    filled, raw, numbers, limits, closed_at, last_day, is_over
+):
+    operations.set_terms(filled, "health", limits)
+    counted_on(raw, numbers()["health"], last_day)
+    with filled.database.writing() as connection:
+        if closed_at is not None:
+            stored = find(connection, "health")
+            update_survey(connection, stored, status="closed", closed_at=closed_at)
+        ended = find_ended(connection, THEN, 30)
+    assert [stored.id for stored, _ in ended] == ["health"] * is_over
+
+
+def test_a_deadline_is_over_at_its_moment(filled):
+    operations.set_terms(filled, "health", {"closes_at": THEN, "max_reports": 3})
+    operations.set_terms(filled, "second", {"closes_at": THEN + MOMENT, "max_reports": 3})
+    with filled.database.writing() as connection:
+        ended = find_ended(connection, THEN, 0)
+    assert [(stored.id, state) for stored, state in ended] == [
+        ("health", "deadline"),
+        ("second", "quota"),
+    ]
 
 
 def test_a_purged_survey_refuses_reports_exports_and_imports(filled, tmp_path, published):
