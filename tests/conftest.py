@@ -12,6 +12,7 @@ from shutil import copyfile
 from typing import Any
 from uuid import uuid4
 
+import installed
 import pytest
 from clusters import Cluster, started
 from disks import keep_deleted_rows, wait_for_no_disk
@@ -24,11 +25,7 @@ from halftruth_collector.store.tables import metadata
 from halftruth_collector.web import create_app
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
 from halftruth_shared.protocol.sealing import create_sealing_key
-from installed import (  # noqa: F401  hooks
-    missing,
-    pytest_make_collect_report,
-    pytest_runtest_makereport,
-)
+from installed import missing
 from jinja2.bccache import Bucket, BytecodeCache
 from sqlalchemy import Engine, create_engine
 from sqlalchemy.engine import make_url
@@ -65,6 +62,11 @@ class Compiled(BytecodeCache):
 
 
 Flask.jinja_options["bytecode_cache"] = Compiled()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Fail skipped tests in CI."""
+    config.pluginmanager.register(installed)
 
 
 def pytest_collection_finish() -> None:

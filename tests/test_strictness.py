@@ -45,7 +45,12 @@ def test_that_runs():
     pass
 """
 
-HOOKS = "from installed import pytest_make_collect_report, pytest_runtest_makereport\n"
+HOOKS = """
+import installed
+
+def pytest_configure(config):
+    config.pluginmanager.register(installed)
+"""
 
 Run = Callable[..., tuple[int, str]]
 

@@ -19,7 +19,7 @@ OUTSIDE = "outside the repository: "
 
 
 def missing(what: str) -> NoReturn:
-    """Skip the test because of a missing requirement; the hooks below fail it in CI."""
+    """Skip the test because of a missing requirement; `strict` fails it in CI."""
     pytest.skip(f"{what} is missing")
 
 
@@ -44,16 +44,17 @@ def module(name: str) -> Path:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Iterator[pytest.TestReport]:
     """Fail a test that was skipped in CI, where nothing may be missing."""
-    return _strict((yield))
+    return strict((yield))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report() -> Iterator[pytest.CollectReport]:
     """Fail a module that was skipped in CI."""
-    return _strict((yield))
+    return strict((yield))
 
 
-def _strict(report: Any) -> Any:
+def strict(report: Any) -> Any:
+    """Fail a test that was skipped in CI, unless no installation provides what it needs."""
     if report.skipped and os.environ.get("CI") and not hasattr(report, "wasxfail"):
         assert isinstance(report.longrepr, tuple)
         reason = report.longrepr[2]

@@ -17,7 +17,7 @@ def absent(names):
 
 
 def reference_file(name):
-    """Return the path of a file, such as "data/ticdata2000.txt"; skip the test without it, also in CI."""
+    """Return the path of a file, such as "data/ticdata2000.txt"; skip the test without it."""
     if absent([name]):
         outside(f"the reference data {name} are absent")
     return REFERENCE / name
