@@ -56,7 +56,7 @@ def run_collector(
     The command ``halftruth serve`` checks its database and becomes this process; the end-to-end
     tests cover it. Settings in lower case are passed to ``Popen``.
     """
-    words = ["--port", "0", "--workers", "1", *options]
+    words = ["--port", "0", "--workers", "1", "--threads", "4", *options]
     given = serve.make_context("serve", words).params
     # Ignore settings of the environment.
     environment = {k: v for k, v in os.environ.items() if not k.startswith("HALFTRUTH_")}

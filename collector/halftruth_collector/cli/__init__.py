@@ -10,6 +10,8 @@ from typing import Any
 import click
 from halftruth_shared import HalftruthError
 
+from ..ops.settings import describe_unknown_variables
+
 #: Module and function of each command, by name. A command is imported when it is used, because
 #: importing all of them takes longer than running most of them.
 _ADMIN = {
@@ -115,6 +117,8 @@ class Main(Commands):
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run the command line, creating files that only their user can read."""
         umask = os.umask(0o077)
+        for line in describe_unknown_variables(os.environ):
+            click.echo(f"halftruth: {line}", err=True)
         try:
             return super().main(*args, **{**kwargs, "standalone_mode": False})
         except click.exceptions.Exit as end:

@@ -8,6 +8,9 @@ from .administration import create_sealing, list_sealing
 from .output import print_table
 from .serve import listening, run_server
 
+#: Default of the processes of a relay.
+WORKERS = 1
+
 #: Default database; its name differs from that of a collector in the same folder.
 _database = click.option(
     "--database",
@@ -26,8 +29,8 @@ def relay() -> None:
 
 @relay.command()
 @_database
-@listening(port=8001, workers=1)
-def serve(database: str, **settings: object) -> None:
+@listening(port=8001, workers=WORKERS)
+def serve(database: str, workers: int | None, **settings: object) -> None:
     """Run the relay until it is interrupted."""
     from ..relay.app import key_file
     from ..relay.store import RelayStore
@@ -36,7 +39,8 @@ def serve(database: str, **settings: object) -> None:
     config = Config.from_environment()
     key_file(config)
     RelayStore(database).close()
-    run_server(database, program="relay", threads=1, **settings)
+    number = workers or config.workers or WORKERS
+    run_server(database, program="relay", workers=number, threads=1, **settings)
 
 
 @relay.command()

@@ -10,9 +10,12 @@ from . import options
 
 C = TypeVar("C", bound=Callable[..., Any])
 
+#: Defaults of the processes of a collector, and of the analyses at the same time in each.
+WORKERS, THREADS = 2, 4
+
 
 def listening(port: int, workers: int) -> Callable[[C], C]:
-    """Options of a server, with the defaults of its port and its processes."""
+    """Options of a server, with the defaults of its port and of its processes."""
     given = (
         click.option(
             "--host", default="127.0.0.1", show_default=True, help="Address to listen on."
@@ -27,9 +30,7 @@ def listening(port: int, workers: int) -> Callable[[C], C]:
         click.option(
             "--workers",
             type=click.IntRange(1, 64),
-            default=workers,
-            show_default=True,
-            help="Processes.",
+            help=f"Processes; by default HALFTRUTH_WORKERS, or {workers}.",
         ),
         click.option("--quiet", is_flag=True, help="Log problems only, no line for each request."),
     )
@@ -59,15 +60,13 @@ def run_server(database: str, **settings: Any) -> None:
 
 @click.command()
 @options.database
-@listening(port=8000, workers=2)
+@listening(port=8000, workers=WORKERS)
 @click.option(
     "--threads",
     type=click.IntRange(1, 64),
-    default=4,
-    show_default=True,
-    help="Analyses at the same time in each process.",
+    help=f"Analyses at the same time in each process; by default HALFTRUTH_THREADS, or {THREADS}.",
 )
-def serve(database: str, **settings: Any) -> None:
+def serve(database: str, workers: int | None, threads: int | None, **settings: Any) -> None:
     """Run the collector until it is interrupted."""
     from ..collector_store import Store
 
@@ -78,4 +77,9 @@ def serve(database: str, **settings: Any) -> None:
 
         SealingKeyFile(config.sealing_keys)
     Store(database).close()
-    run_server(database, **settings)
+    run_server(
+        database,
+        workers=workers or config.workers or WORKERS,
+        threads=threads or config.threads or THREADS,
+        **settings,
+    )

@@ -2,8 +2,10 @@
 
 import os
 from collections.abc import Callable, Collection, Mapping
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_type_hints
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 from halftruth_shared import ParameterError
@@ -19,6 +21,23 @@ Positive = Annotated[
 SmallCount = Annotated[
     int, msgspec.Meta(ge=0, le=100, description="0 or a positive integer up to 100")
 ]
+
+#: A number of processes of a server, or of analyses at the same time in each.
+Processes = Annotated[int, msgspec.Meta(ge=1, le=64, description="an integer from 1 to 64")]
+
+_PREFIX = "HALFTRUTH_"
+
+#: Other variables with this prefix: of commands, of the containers, and of the proxy.
+OTHER_VARIABLES = frozenset(
+    [
+        *("TOKEN", "URL"),
+        *("CADDY_IMAGE", "HOST", "MEMORY", "POSTGRES_IMAGE", "PYTHON", "STORE_IMAGE"),
+        *("PROXY_LOG", "PROXY_OUTPUT", "UPSTREAM"),
+    ]
+)
+_OF_TESTS = "TEST_"
+
+_WHERE = "docs/operating.md lists the settings"
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,6 +70,10 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
         Smallest number of reports for which results are served.
     request_seconds : int
         Timeout in seconds for receiving a request, and for sending its response.
+    workers : int or None
+        Number of processes; None for the default of the program.
+    threads : int or None
+        Number of analyses at the same time in each process; None for the default.
     """
 
     database: str = DEFAULT_DATABASE
@@ -65,6 +88,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     log_format: LogFormat = "text"
     min_reports: Positive = 50
     request_seconds: Positive = 20
+    workers: Processes | None = None
+    threads: Processes | None = None
 
     @classmethod
     def from_environment(
@@ -77,14 +102,30 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
         kinds = get_type_hints(cls, include_extras=True)
         given = {}
         for name, kind in kinds.items():
-            variable = f"HALFTRUTH_{name.upper()}"
+            variable = f"{_PREFIX}{name.upper()}"
             if variable in environment and (only is None or name in only):
                 given[name] = _read(variable, environment[variable], name, kind)
         return cls(**given)
 
 
+def describe_unknown_variables(environment: Mapping[str, str]) -> list[str]:
+    """Return a line for each variable with our prefix that nothing reads, without its value."""
+    known = OTHER_VARIABLES.union(name.upper() for name in Config.__struct_fields__)
+    lines = []
+    for variable in sorted(environment):
+        name = variable.removeprefix(_PREFIX)
+        if name != variable and name not in known and not name.startswith(_OF_TESTS):
+            near = get_close_matches(name, sorted(known), 1, cutoff=0.7)
+            advice = f"did you mean {_PREFIX}{near[0]}?" if near else _WHERE
+            lines.append(f"{variable}: there is no such setting, so it has no effect; {advice}")
+    return lines
+
+
 def _read(variable: str, text: str, name: str, kind: Any) -> Any:
     parse, expected = _PARSERS.get(name, (None, None))
+    if get_origin(kind) in (Union, UnionType):
+        # A variable that is set has a value.
+        kind = next(each for each in get_args(kind) if each is not NoneType)
     try:
         return parse(text) if parse else msgspec.convert(text, kind, strict=False)
     except (msgspec.ValidationError, ValueError):

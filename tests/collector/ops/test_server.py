@@ -288,6 +288,8 @@ def test_settings_are_read_from_the_environment():
         ("log_format", "json", "json"),
         ("min_reports", "1", 1),
         ("request_seconds", "7", 7),
+        ("workers", "4", 4),
+        ("threads", "64", 64),
     ):
         found = Config.from_environment({f"HALFTRUTH_{name.upper()}": text})
         assert found == Config(**{name: value})
@@ -310,6 +312,8 @@ def test_settings_are_read_from_the_environment():
         ("HALFTRUTH_RATE_LIMIT", "", "one rate"),
         ("HALFTRUTH_RATE_LIMIT", "1 per hour; 2 per day", "one rate"),
         ("HALFTRUTH_LOG_FORMAT", "xml", "json or text"),
+        ("HALFTRUTH_WORKERS", "0", "an integer from 1 to 64"),
+        ("HALFTRUTH_THREADS", "65", "an integer from 1 to 64"),
         ("HALFTRUTH_SEALING_KEYS", "", "the name of a file of private keys, or no such variable"),
     ],
 )
