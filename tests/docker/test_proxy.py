@@ -1,10 +1,14 @@
 """Caddyfile and nginx.conf in a real Caddy and nginx, in front of a recording server."""
 
+import inspect
 import json
+import os
 import re
+import signal
 import socket
 import ssl
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -16,6 +20,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from halftruth_client import Client
 from halftruth_collector import operations
 from halftruth_collector.ops.settings import Config
 from halftruth_shared import Survey
@@ -89,14 +94,10 @@ class Proxy:
 @pytest.fixture
 def upstream() -> Iterator[Upstream]:
     class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            noted.requests.append((self.path, dict(self.headers), b""))
-            self.finish_answer()
-
-        def do_POST(self) -> None:
+        def take(self) -> None:
             # Recorded before the body is read: a request counts as soon as it arrives.
             noted.requests.append((self.path, dict(self.headers), b""))
-            body = self.rfile.read(int(self.headers["Content-Length"]))
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             noted.requests[-1] = (*noted.requests[-1][:2], body)
             self.finish_answer()
 
@@ -108,6 +109,8 @@ def upstream() -> Iterator[Upstream]:
         def log_message(self, *_: object) -> None:
             """Log nothing."""
 
+    for method in ("GET", "HEAD", "OPTIONS", "POST", "PATCH", "DELETE"):
+        setattr(Handler, f"do_{method}", Handler.take)
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     noted = Upstream(server.server_port)
     with running(server):
@@ -130,12 +133,10 @@ def start_nginx(root, tmp_path, upstream) -> Iterator[Callable[..., Proxy]]:
     """Start nginx with nginx.conf and the body limit of these tests."""
     ports, started = (free_port(), free_port()), []
 
-    def start(collectors: str = f"127.0.0.1:{upstream.port}", instead: str = "") -> Proxy:
-        main, tls = nginx_files(root, tmp_path, *ports, collectors, str(LIMIT))
-        if instead:
-            file = tmp_path / "halftruth.conf"
-            text = re.sub(r"^    access_log .* halftruth;$", instead, file.read_text(), flags=re.M)
-            file.write_text(text)
+    def start(*collectors: str, changes: dict[str, str] | None = None) -> Proxy:
+        servers = collectors or [f"127.0.0.1:{upstream.port}"]
+        changes = {"8000000": str(LIMIT), **(changes or {})}
+        main, tls = nginx_files(root, tmp_path, *ports, servers, changes)
         process = subprocess.Popen([program("nginx"), "-c", main, "-p", tmp_path])
         started.append(process)
         wait_for(ports[1], process, tmp_path / "errors")
@@ -259,12 +260,10 @@ def test_a_client_that_sends_slowly_does_not_reach_the_collector(start, upstream
 @pytest.mark.parametrize(("kind", "told"), [("anonymous", False), ("addresses", True)])
 def test_caddy_logs_no_query_no_header_and_by_default_no_address(start_caddy, kind, told):
     proxy = start_caddy(HALFTRUTH_PROXY_LOG=kind)
-    assert proxy.ask("GET", "/v1/surveys?secret=1", Referer="secret") == 202
-    assert proxy.ask("POST", "/v1/surveys/a/reports", b"secret" * LIMIT) == 413
+    assert proxy.ask("GET", "/v1/states?secret=1", Referer="secret") == 202
+    assert proxy.ask("POST", "/v1/tokens", b"secret" * LIMIT) == 413
     entries = [json.loads(line) for line in proxy.lines(2)]
-    assert [entry["request"]["uri"] for entry in entries[:2]] == [
-        *["/v1/surveys", "/v1/surveys/a/reports"]
-    ]
+    assert [entry["request"]["uri"] for entry in entries[:2]] == ["/v1/states", "/v1/tokens"]
     text = json.dumps(entries)
     assert "secret" not in text
     assert ("remote_ip" in text) == told
@@ -282,18 +281,53 @@ def test_nginx_logs_no_requests_in_front_of_a_relay(start_nginx, root):
     """With the directive from the comment in nginx.conf."""
     text = (root / "docker/nginx.conf").read_text(encoding="utf-8")
     [instead] = re.findall(r"# In front of a relay: (access_log off;)", text)
-    proxy = start_nginx(instead=instead)
-    assert proxy.ask("POST", "/v1/surveys/a/reports", b"report") == 202
-    assert not proxy.log.exists()
+    [given] = re.findall(r"^    (access_log .* halftruth .*;)$", text, re.M)
+    proxy = start_nginx(changes={given: instead})
+    assert proxy.ask("POST", "/v1/tokens", b"as an operator") == 202
+    assert not (proxy.log.parent / "log").exists()
+
+
+#: Requests of respondents' browsers, and of operators and analysts.
+OF_RESPONDENTS = [
+    *["GET /", "GET /s/health", "GET /js/form/index.js", "GET /assets/form.js", "GET /favicon.ico"],
+    *["GET /v1/surveys", "GET /v1/surveys/health", "OPTIONS /v1/surveys/health/reports"],
+    *["POST /v1/surveys/health/reports", "OPTIONS /v1/surveys/health/invitations/check"],
+    *["POST /v1/surveys/health/invitations/check", "HEAD /v1/surveys/health", "GET /healthz"],
+]
+OF_OPERATORS = [
+    *["GET /sign-in", "GET /operate/", "POST /operate/tokens", "GET /results/health/overview"],
+    *["POST /v1/surveys", "DELETE /v1/surveys/health", "PATCH /v1/surveys/health/terms"],
+    *["GET /v1/surveys/health/overview", "GET /v1/states", "POST /v1/surveys/health/invitations"],
+]
+
+
+def test_proxies_log_no_request_of_a_respondent(start, upstream):
+    """The time of a report, of its preflight, or of the page says when somebody answered."""
+    proxy = start()
+    for request in (*OF_RESPONDENTS, *OF_OPERATORS):
+        method, path = request.split()
+        body = b"{}" if method in ("POST", "PATCH") else None
+        assert proxy.ask(method, path, body) == 202, request
+    assert len(upstream.requests) == len(OF_RESPONDENTS) + len(OF_OPERATORS)
+    logged = []
+    for line in proxy.lines(len(OF_OPERATORS)):
+        if proxy.tls:
+            logged.append(" ".join(line.split()[1:3]))
+        else:
+            request = json.loads(line)["request"]
+            logged.append(f"{request['method']} {request['uri']}")
+    assert logged == OF_OPERATORS
 
 
 def test_caddy_logs_no_address_of_a_failed_request(start_caddy, upstream):
     proxy = start_caddy()
     with proxy.connect() as slow:
-        slow.sendall(b"POST /cut HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 10\r\n\r\nhalf")
+        slow.sendall(
+            b"POST /operate/x HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 10\r\n\r\nhalf"
+        )
         source = "{}:{}".format(*slow.getsockname())
     entries = [json.loads(line) for line in proxy.lines(1)]
-    assert entries[0]["request"]["uri"] == "/cut"
+    assert entries[0]["request"]["uri"] == "/operate/x"
     assert source not in proxy.log.read_text()
     assert "127.0.0.1" not in json.dumps([entry["request"] | {"host": ""} for entry in entries])
     assert upstream.targets == []
@@ -301,15 +335,17 @@ def test_caddy_logs_no_address_of_a_failed_request(start_caddy, upstream):
 
 def test_nginx_logs_only_method_path_and_statuses(start_nginx, upstream):
     proxy = start_nginx()
-    assert proxy.ask("GET", "/v1/surveys?secret=1", Referer="secret") == 202
-    assert proxy.ask("POST", "/v1/surveys/a/reports?secret", b"secret" * LIMIT) == 413
+    assert proxy.ask("GET", "/v1/states?secret=1", Referer="secret") == 202
+    assert proxy.ask("POST", "/v1/tokens?secret", b"secret" * LIMIT) == 413
     with proxy.connect() as slow:
-        slow.sendall(b"POST /cut?secret HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nsecret")
+        slow.sendall(
+            b"POST /operate/x?secret HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nsecret"
+        )
     here = re.escape(f"127.0.0.1:{upstream.port}")
     expected = [
-        rf"GET /v1/surveys 202 \S+s {here} 202",
-        r"POST /v1/surveys/a/reports 413 \S+s - -",
-        r"POST /cut 400 \S+s - -",
+        rf"GET /v1/states 202 \S+s {here} 202",
+        r"POST /v1/tokens 413 \S+s - -",
+        r"POST /operate/x 400 \S+s - -",
     ]
     for line, said in zip(proxy.lines(3), expected, strict=True):
         assert re.fullmatch(rf"\S+ {said}", line), line
@@ -335,9 +371,11 @@ def test_nginx_retries_reports_but_not_operator_forms_at_the_next_collector(star
         stop = threading.Event()
         taker = threading.Thread(target=break_off, args=(broken, stop))
         taker.start()
+        # Never leave the first one out, so that it gets every other request.
+        always = {"max_fails=3": "max_fails=0"}
         try:
-            first = f"127.0.0.1:{broken.getsockname()[1]} max_fails=0"
-            proxy = start_nginx(f"{first}; server 127.0.0.1:{upstream.port}")
+            first = f"127.0.0.1:{broken.getsockname()[1]}"
+            proxy = start_nginx(first, f"127.0.0.1:{upstream.port}", changes=always)
             reports = [proxy.ask("POST", "/v1/surveys/a/reports", b"x") for _ in range(6)]
             forms = [proxy.ask("POST", "/operate/tokens", b"x") for _ in range(6)]
         finally:
@@ -346,6 +384,64 @@ def test_nginx_retries_reports_but_not_operator_forms_at_the_next_collector(star
     assert reports == [202] * 6
     assert sorted(forms) == [202] * 3 + [502] * 3
     assert len(upstream.requests) == 9
+
+
+@pytest.fixture
+def hung(tmp_path) -> Iterator[str]:
+    """Address of a server whose process was stopped: it connects and answers nothing."""
+    command = [sys.executable, "-u", "-m", "http.server", "--bind", "127.0.0.1", "0"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=tmp_path
+    ) as process:
+        try:
+            assert process.stdout is not None
+            [port] = re.findall(r"port (\d+)", process.stdout.readline())
+            process.send_signal(signal.SIGSTOP)
+            os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+            yield f"127.0.0.1:{port}"
+        finally:
+            process.kill()
+
+
+#: What the browser of a respondent asks for.
+ANSWERING = [
+    *[("GET", "/s/health"), ("GET", "/js/form/index.js"), ("GET", "/v1/surveys/health")],
+    *[("POST", "/v1/surveys/health/invitations/check"), ("POST", "/v1/surveys/health/reports")],
+]
+
+
+@pytest.mark.parametrize(("method", "path"), ANSWERING)
+def test_nginx_asks_another_collector_if_one_hangs(start_nginx, upstream, hung, method, path):
+    """Each request of a respondent is answered; the hung collector is left out after a while."""
+    # A second instead of five, since all requests wait one after the other.
+    shorter = {"proxy_read_timeout 5s": "proxy_read_timeout 1s", " if=$halftruth_logged": ""}
+    proxy = start_nginx(hung, f"127.0.0.1:{upstream.port}", changes=shorter)
+    body = b"x" if method == "POST" else None
+    answers = [proxy.ask(method, path, body) for _ in range(8)]
+    assert answers == [202] * 8
+    assert upstream.targets == [path] * 8
+    retried = [line for line in proxy.lines(8) if line.endswith(" 504, 202")]
+    # Three failures; then it is tried again every two or three seconds.
+    assert 3 <= len(retried) <= 5
+    # Without the short limit these would wait for two minutes.
+    assert all(f"{hung}, 127.0.0.1:{upstream.port}" in line for line in retried)
+
+
+def test_nginx_sends_no_other_post_to_a_second_collector(start_nginx, upstream, hung):
+    shorter = {"proxy_read_timeout 120s": "proxy_read_timeout 1s"}
+    proxy = start_nginx(hung, f"127.0.0.1:{upstream.port}", changes=shorter)
+    for path in ("/v1/surveys/health/invitations", "/operate/tokens"):
+        assert sorted(proxy.ask("POST", path, b"x") for _ in range(2)) == [202, 504]
+    assert len(upstream.requests) == 2
+
+
+def test_nginx_gives_up_on_a_collector_before_the_clients_do(root):
+    text = (root / "docker/nginx.conf").read_text(encoding="utf-8")
+    script = (root / "client/halftruth_client/js/transport.js").read_text(encoding="utf-8")
+    [client] = re.findall(r"timeout: (\d+)_000", script)
+    limits = [int(limit) for limit in re.findall(r"proxy_read_timeout (\d+)s;", text)]
+    assert sorted(limits)[:-1] == [5] * 3
+    assert 2 * 5 <= int(client) == inspect.signature(Client).parameters["timeout"].default
 
 
 #: What the manual of any web server has in front of a program: no header of its own.

@@ -358,9 +358,11 @@ class Nginx(Program):
         self.url = f"https://127.0.0.1:{self._port}"
         #: The certificate that clients trust.
         self.certificate = folder / "tls.crt"
-        servers = " max_fails=0; server ".join(url.removeprefix("http://") for url in urls)
+        servers = [url.removeprefix("http://") for url in urls]
         root = Path(__file__).parents[2]
-        main, _ = nginx_files(root, folder, free_port(), self._port, servers)
+        # Log all requests, not only those of operators.
+        changes = {" if=$halftruth_logged": ""}
+        main, _ = nginx_files(root, folder, free_port(), self._port, servers, changes)
         super().__init__([program, "-c", main, "-p", folder], folder / "nginx.log")
 
     def connect(self) -> None:

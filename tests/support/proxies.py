@@ -1,7 +1,9 @@
 """The nginx.conf of docker/, adapted to run alone on loopback."""
 
+import re
 import ssl
 import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 
@@ -27,7 +29,12 @@ def temporary_paths(folder: Path) -> str:
 
 
 def nginx_files(
-    root: Path, folder: Path, plain: int, port: int, collectors: str, most: str = "8000000"
+    root: Path,
+    folder: Path,
+    plain: int,
+    port: int,
+    collectors: Sequence[str],
+    changes: Mapping[str, str] | None = None,
 ) -> tuple[Path, ssl.SSLContext]:
     """Write the files of nginx into a folder.
 
@@ -38,10 +45,10 @@ def nginx_files(
     folder : Path
     plain, port : int
         Ports without and with TLS.
-    collectors : str
-        Replaces the collector of nginx.conf.
-    most : str
-        Replaces its maximum body size.
+    collectors : sequence of str
+        Addresses that replace the collector of nginx.conf.
+    changes : mapping of str to str, optional
+        Further replacements.
 
     Returns
     -------
@@ -50,21 +57,25 @@ def nginx_files(
     """
     certificate, key = certify(folder)
     text = (root / "docker/nginx.conf").read_text(encoding="utf-8")
+    for old, new in (changes or {}).items():
+        assert old in text, old
+        text = text.replace(old, new)
+    [(server, parameters)] = re.findall(r"^( *server 127.0.0.1:8000( .*)?;)$", text, re.M)
     changes = {
         "    listen [::]:80;\n": "",
         "    listen [::]:443 ssl;\n": "",
         "listen 80;": f"listen 127.0.0.1:{plain};",
         "listen 443 ssl;": f"listen 127.0.0.1:{port} ssl;",
-        "server 127.0.0.1:8000": f"server {collectors}",
-        "8000000": most,
+        server: "".join(f"server {address}{parameters};" for address in collectors),
         "/etc/letsencrypt/live/collect.example.org/fullchain.pem": str(certificate),
         "/etc/letsencrypt/live/collect.example.org/privkey.pem": str(key),
-        "/var/log/nginx/halftruth.log": str(folder / "log"),
         "/var/log/nginx/halftruth-error.log": str(folder / "errors"),
     }
     for old, new in changes.items():
         assert old in text, old
         text = text.replace(old, new)
+    # A relay has no such log.
+    text = text.replace("/var/log/nginx/halftruth.log", str(folder / "log"))
     (folder / "halftruth.conf").write_text(text, encoding="utf-8")
     main = folder / "nginx.conf"
     main.write_text(
