@@ -7,13 +7,14 @@ import pytest
 from halftruth_shared import ParameterError, amplification_for_breach, epsilon, worst_case_posterior
 from hypothesis import given
 from hypothesis import strategies as st
+from witnesses import witness
 
 PROBABILITIES = st.fractions(min_value="1/1000", max_value="999/1000", max_denominator=1000)
 
 
 def test_five_to_fifty_percent_is_19_exactly():
     for rho1, rho2 in [("0.05", "0.5"), ("1/20", "1/2"), (Fraction(1, 20), Fraction(1, 2))]:
-        assert amplification_for_breach(rho1, rho2) == 19
+        witness("FRAPP", "Equations 1–2").assert_own(amplification_for_breach(rho1, rho2))
     assert isinstance(amplification_for_breach("0.05", "0.5"), Fraction)
 
 

@@ -17,6 +17,7 @@ from dense import gamma_diagonal, kronecker, randomized_response
 from halftruth_shared import GammaDiagonal, ParameterError, Protection, Relay, Series, Survey
 from halftruth_shared.relayed import Relayed, largest_gamma
 from halftruth_shared.shuffling import Clones, at_least_half, binomial, divergence, shuffled
+from witnesses import witness
 
 SHUFFLED = json.loads((Path(__file__).parents[1] / "vectors" / "shuffled.json").read_text())[
     "vectors"
@@ -201,8 +202,10 @@ def test_many_yes_or_no_answers_keep_to_the_bound():
 
 def test_epsilon_matches_the_program_of_the_authors():
     # Bounds of ε for ε₀ = 4 and δ = 10⁻⁶ by the program published with the paper.
+    row = witness("Feldman, McMillan & Talwar 2021", "Bounds of ε")
     found = shuffled(Fraction(math.exp(4)), 100_000, 1e-6)
     assert 0.1675385583317841 < found.epsilon < 0.172790550755978
+    row.assert_own(found.epsilon)
     # The program's closed form, 0.53780, is (γ−1)/(γ+1/(1+x)) where Theorem 3.1 has (γ−1)/(γ+1).
     gamma, x = math.exp(4), math.expm1(found.closed_form)
     x *= (gamma + 1) / (gamma - 1)

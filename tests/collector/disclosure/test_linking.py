@@ -88,13 +88,15 @@ def test_published_parameters_meet_their_limit_on_adult():
     table = adult()
     assert table.shape == (16, 7, 2, 5, 7)
     assert table.sum() == 30_162
+    row = witness("Guo", "Lemma 2, Result 15 and Equation 5.14")
     published = (0.824, 0.872, 0.920, 0.941, 1)
     factors = [keep(size, p) for size, p in zip(table.shape, published, strict=True)]
-    assert 2 * linking_risk(table, factors).maximum == pytest.approx(1.000, abs=5e-4)
+    row.assert_own(2 * linking_risk(table, factors).maximum)
 
 
 def test_risk_is_the_chance_of_a_correct_link_column_by_column():
-    witness("Guo", "Equation 5.6")
+    witness("GYW", "Section IV (risk)")
+    witness("Guo", "Equations 5.6–5.8")
     shares = people()
     matrices = {f"a{j}": SKEWED[size] for j, size in enumerate(SHAPE)}
     first, second, answer = (fractions(matrix) for matrix in matrices.values())
@@ -198,7 +200,8 @@ def test_an_unperturbed_answer_that_equals_the_quasi_identifier_reveals_it():
 
 
 def test_risk_is_least_for_uninformative_reports_and_at_most_the_share_in_the_table():
-    """Property 1: at p = 1/d every factor is the share in the table."""
+    """At p = 1/d every factor is the share in the table."""
+    witness("Guo", "Property 1")
     sizes = np.array(SHAPE)
     blind = linking_risk(PEOPLE, [keep(size, 1 / size) for size in SHAPE])
     np.testing.assert_allclose(blind.quasi, np.where(blind.quasi > 0, blind.table.sum(-1), np.nan))
@@ -212,6 +215,7 @@ def test_risk_is_least_for_uninformative_reports_and_at_most_the_share_in_the_ta
 
 
 def test_the_only_answer_in_a_group_is_known_under_any_perturbation():
+    witness("Guo", "Property 1 (one answer)")
     as_they_are = [keep(3, 1), keep(2, 1)]
     for p in (0.34, 0.5, 0.9):
         assert linking_risk(PEOPLE, [*as_they_are, keep(3, p)]).risk[0, 1, 1] == pytest.approx(1)

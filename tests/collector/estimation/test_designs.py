@@ -4,6 +4,7 @@ Expected values follow the functions ``RRuni.*`` of the R package RRreg (Heck an
 which has the published estimator and standard error of every design in its own form.
 """
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -14,6 +15,7 @@ from halftruth_collector.estimation.variances import UnitVariance
 from halftruth_shared import Attribute, DistortionMatrices, Schema, Survey
 from scipy.stats import norm
 from sources import estimator_of
+from witnesses import witness
 
 #: For each design: its TOML, and from λ the published estimate and the factor of its variance.
 PUBLISHED = {
@@ -69,6 +71,7 @@ def estimator(survey, yes, reports):
 @EVERY
 @pytest.mark.parametrize(("yes", "reports"), [(380, 1000), (3, 7), (611, 612)])
 def test_estimate_and_error_are_the_published_ones(name, yes, reports):
+    witness("RRreg", "Estimators of one sample")
     design, published = PUBLISHED[name]
     share = Fraction(yes, reports)
     estimate, factor = published(share)
@@ -88,7 +91,60 @@ def test_the_naive_crosswise_estimate_agrees_with_cwise_to_four_digits():
     naive = estimator(survey, 1427, 2000).table(["a0"])
     share, error = naive.value[1], naive.standard_error()[1]
     found = [share, error, share - 1.959964 * error, share + 1.959964 * error]
-    assert np.round(found, 4).tolist() == [0.1950, 0.0144, 0.1667, 0.2233]
+    witness("cWise", "Naive estimate").assert_own(found)
+
+
+#: The surveys of the package RRTCS: design, and its chances of "yes" of those with and without
+#: the trait; sample and population.
+RRTCS = {
+    "Warner model": ({"design": "warner", "p": "7/10"}, "0.7", "0.3", 125, 802),
+    "Singh–Joarder model": (None, "0.84", "0.4", 170, 802),
+    "Forced response model": (
+        {"design": "forced-response", "yes": "1/5", "no": "1/5"},
+        "0.8",
+        "0.2",
+        1_000,
+        10_000,
+    ),
+    "Horvitz model": (
+        {"design": "unrelated-question", "p": "1/2", "prevalence": "1/12"},
+        Fraction(13, 24),
+        Fraction(1, 24),
+        710,
+        10_777,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RRTCS)
+def test_samples_of_finite_populations_have_the_errors_of_rrtcs(name):
+    """By its formulas, r = (z − P(yes|no))/(P(yes|yes) − P(yes|no)) with the variance r(r − 1).
+
+    For every number of "yes" that some share explains.
+    """
+    witness("RRTCS", "Warner model")
+    witness("RRTCS", "Singh–Joarder model")
+    witness("RRTCS", "Forced response model")
+    witness("RRTCS", "Horvitz model")
+    design, with_trait, without, sample, population = RRTCS[name]
+    high, low = Fraction(with_trait), Fraction(without)
+    schema = Schema([Attribute("a0", ["no", "yes"])])
+    matrix = [[1 - low, 1 - high], [low, high]]
+    mechanism = DistortionMatrices(
+        {} if design else {"a0": [[str(p) for p in row] for row in matrix]},
+        {"a0": design} if design else {},
+    )
+    survey = Survey("rrtcs", "RRTCS", schema, mechanism)
+    for yes in range(math.ceil(low * sample), math.floor(high * sample) + 1):
+        counts = Counts.from_cells(survey, [[0], [1]], [sample - yes, yes])
+        table = Estimator(survey, counts, population=population).table(["a0"])
+        no_yes = [float((z - low) / (high - low)) for z in (0, 1)]
+        values = np.repeat(no_yes, [sample - yes, yes])
+        assert table.value[1] == pytest.approx(values.mean(), abs=1e-12)
+        of_design = (1 - sample / population) * values.var(ddof=1) / sample
+        of_device = (values * (values - 1)).mean() / population
+        expected = (of_design + of_device) ** 0.5
+        assert table.standard_error()[1] == pytest.approx(expected, rel=1e-3)
 
 
 @pytest.mark.nightly

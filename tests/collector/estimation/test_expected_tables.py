@@ -6,6 +6,7 @@ from halftruth_collector.estimation import Counts
 from halftruth_collector.estimation.reconstruction import reconstruction
 from halftruth_collector.estimation.report_model import report_probabilities
 from halftruth_shared import SplitQuestionnaire, Survey
+from witnesses import witness
 
 from .definitions import KINDS, mechanism_of, schema_of
 
@@ -35,6 +36,7 @@ SURVEYS = [
 @pytest.mark.parametrize("names", ["a", "b", "ab", "cb", "ac"])
 @pytest.mark.parametrize("survey", SURVEYS)
 def test_an_expected_table_equals_that_of_the_expected_counts(survey, names):
+    witness("Guo", "Equations 2.1 and 2.2")
     names, schema, space = list(names), survey.schema, survey.report_space
     people = np.random.default_rng(11).dirichlet(np.full(schema.size, 2.0)).reshape(schema.shape)
     expected = np.rint(report_probabilities(survey.perturbation, people).ravel() * MANY)

@@ -14,6 +14,7 @@ from halftruth_shared import RandomizedResponse as Response
 from halftruth_shared.results.wording import half_width, percent
 from scipy.stats import norm
 from sources import aimed, estimator_of
+from witnesses import witness
 
 from .definitions import TARGETS
 from .mining import as_itemset, brute_force
@@ -76,6 +77,7 @@ def assert_mined(mined, expected, examined):
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_mining_equals_brute_force(make_survey, make_reports, check, kind, target):
+    witness("FRAPP", "Section 6 (mining)")
     survey = make_survey(kind, SHAPE)
     reports = make_reports(survey, 3000, seed=21, concentration=0.2)
     assert len(check(survey, reports, 0.15, target=target)) > 0

@@ -12,6 +12,7 @@ from halftruth_shared import DomainTooLarge, GammaDiagonal, RandomizedResponse
 from mined import rows_of
 from scipy.stats import chi2_contingency
 from sources import aim, aimed
+from witnesses import witness
 
 from . import definitions
 from .definitions import (
@@ -114,6 +115,7 @@ def by_name(measures):
     ],
 )
 def test_every_measure_is_its_formula(shape, formulas, factors, target):
+    witness("Guo", "Equation 3.6 and Section 3.3.1")
     for seed in range(5):
         shares = np.random.default_rng(seed).dirichlet(np.full(math.prod(shape), 9.0))
         estimator = estimator_of(survey_of(*shape), shares.reshape(shape))
@@ -191,6 +193,7 @@ def test_associations_of_too_many_attributes_are_refused(make_survey):
 @pytest.mark.parametrize("shape", [(2, 2), (2, 2, 2), (3, 4)])
 def test_measures_of_any_table_lie_within_their_limits(shape):
     """Tables with small or nearly degenerate shares come close to the limits."""
+    witness("Guo", "Section 3.3.2")
     rng = np.random.default_rng(8)
     near = dict.fromkeys(
         (measure.name for measure in (*MEASURES, *ORDERED)), np.array([np.inf, -np.inf])

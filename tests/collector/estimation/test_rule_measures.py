@@ -10,6 +10,7 @@ from halftruth_collector.estimation.measures import ALIASES, MEASURE_NAMES
 from halftruth_shared import EstimateError, RandomizedResponse
 from mined import Rule, rules_of
 from sources import aimed, estimator_of
+from witnesses import witness
 
 from .definitions import (
     FROM_ZERO,
@@ -216,6 +217,7 @@ def test_the_measures_of_rules_are_all_of_the_literature():
 def test_every_measure_of_every_rule_is_its_formula(
     make_survey, make_reports, oracle, kind, target
 ):
+    witness("Guo", "Table 3.6")
     survey = make_survey(kind, SHAPE)
     reports = make_reports(survey, 2003, seed=101, concentration=0.3)
     asked = {"target": target, "measures": NAMES}

@@ -8,6 +8,7 @@ from halftruth_collector.estimation import Counts, Estimator
 from halftruth_shared import DomainTooLarge
 from mined import rules_of
 from scipy.stats import norm
+from witnesses import witness
 
 from .definitions import TARGETS
 
@@ -71,6 +72,7 @@ def mine(survey, reports, *args, target="population", **asked):
 def test_rules_are_the_confident_splits_of_the_itemsets(
     make_survey, make_reports, oracle, kind, target, min_confidence, confidence
 ):
+    witness("Guo", "Result 2 and Equation 3.5")
     survey = make_survey(kind, SHAPE)
     reports = make_reports(survey, 3000, seed=41, concentration=0.5)
     estimator = Estimator(survey, Counts.from_reports(survey, reports), target=target)

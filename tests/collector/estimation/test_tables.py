@@ -16,6 +16,7 @@ from halftruth_shared import (
 )
 from scipy.stats import norm
 from sources import aim, aimed
+from witnesses import witness
 
 from .definitions import TARGETS
 
@@ -46,6 +47,7 @@ def single_attribute(size):
 
 @pytest.mark.parametrize("names", SUBSETS)
 def test_support_is_the_mean_weight_of_the_reports(estimator, oracle, survey, reports, names):
+    witness("FRAPP", "Equations 6–8")
     table = estimator.table(list(names))
     assert table.axes == tuple(names)
     assert table.value.shape == tuple(SHAPE["abc".index(name)] for name in names)
@@ -59,6 +61,7 @@ def test_support_is_the_mean_weight_of_the_reports(estimator, oracle, survey, re
 def test_covariance_and_variance_agree_with_the_weights_of_the_reports(
     estimator, oracle, survey, reports, names, target
 ):
+    witness("GYW", "Equation 2")
     table = estimator.table(list(names))
     covariance = oracle.covariance(survey, reports, names, target)
     np.testing.assert_allclose(aim(table, target).covariance(), covariance, rtol=1e-9, atol=1e-13)

@@ -4,6 +4,8 @@ import inspect
 import secrets
 from fractions import Fraction
 
+from witnesses import witness
+
 
 def walked_matrix(case, walk, first_draw=None):
     """Return the matrix of `perturb` with reports as rows; optionally with a fixed first draw."""
@@ -43,10 +45,12 @@ def test_walked_weighs_every_branch_of_the_tree_of_draws(walk):
 
 
 def test_the_outcomes_of_perturb_have_the_matrix(case, walk):
+    witness("FRAPP", "Equation 36")
     assert walked_matrix(case, walk) == case.matrix
 
 
 def test_each_client_has_the_matrix_of_its_r(ran_case, walk):
+    witness("FRAPP", "Equations 25–31")
     for first_draw, expected in enumerate(ran_case.client_matrices):
         assert walked_matrix(ran_case, walk, first_draw) == expected
 

@@ -49,6 +49,7 @@ def posterior_variances(covariance, noise):
 
 @pytest.mark.parametrize("noise", [np.diag([4.0, 9.0, 1.0]), CORRELATED])
 def test_errors_on_normal_data_match_the_closed_forms(noise):
+    witness("HDC", "Schemes NDR, UDR and BE-DR")
     mse = attacked(normal(COVARIANCE, MEAN), Noise(noise))
     x, r = np.diag(COVARIANCE), np.diag(noise)
     np.testing.assert_allclose(mse["NDR"], r, rtol=0.05)
@@ -58,6 +59,7 @@ def test_errors_on_normal_data_match_the_closed_forms(noise):
 
 
 def test_bayes_matches_the_posterior_mean_of_the_source():
+    witness("HDC", "Theorem 8.1, Equations 11 and 13")
     rng = np.random.default_rng(3)
     y = rng.normal(size=(5, 3))
     precision_x, precision_r = np.linalg.inv(COVARIANCE), np.linalg.inv(CORRELATED)
@@ -99,6 +101,7 @@ def test_spectral_filtering_keeps_components_above_the_noise():
 
     For one seed in six the largest exceeds that bound; then 3 components are kept.
     """
+    witness("HDC", "Scheme SF")
     vectors = np.linalg.qr(np.random.default_rng(7).standard_normal((50, 50)))[0][:, :2]
     mse = attacked(normal(400 * vectors @ vectors.T, records=3_000), independent(*[5.0] * 50))
     assert mse["SF"].mean() == pytest.approx(mse["PCA-DR"].mean(), rel=1e-6)
@@ -139,6 +142,7 @@ def test_estimates_do_not_depend_on_units(name):
 
 
 def test_the_estimated_covariance_of_the_data_is_positive_semidefinite_and_consistent():
+    witness("HDC", "Theorems 5.1 and 8.2")
     noise = Noise(CORRELATED)
     truth = normal(COVARIANCE)
     perturbed = truth + noise.simulate(RECORDS, np.random.default_rng(10))

@@ -22,6 +22,7 @@ from halftruth_shared import (
 from sources import counts_of
 from weights_of_views import DESIGNS
 from weights_of_views import survey_of as split_survey
+from witnesses import witness
 
 from ..definitions import KINDS, schema_of
 from .dense import DenseModel, blocks_of, columns_of, components
@@ -92,6 +93,7 @@ def test_fits_of_unperturbed_answers_are_those_of_proportional_fitting(public_su
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_saturated_model_of_perturbed_answers_is_the_moment_estimate(make_survey, kind):
     """For a moment estimate between 0 and 1, with its covariance (Guo Result 1)."""
+    witness("Guo", "Section 2.2 (maximum likelihood)")
     survey = make_survey(kind, (2, 3))
     matrix = blocks_of(survey, counted(survey, np.ones((2, 3), dtype=int)))[0][0]
     truth = np.array([0.3, 0.1, 0.15, 0.1, 0.2, 0.15])
