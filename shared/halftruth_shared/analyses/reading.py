@@ -133,9 +133,11 @@ class Field:
 
     def named_in(self, value: Any) -> set[str]:
         """Return the names of questions in a value of this field."""
+        if value is None:
+            return set()
         if self.kind in _BY_NAME:
             return set(value)
-        if value is None or self.of not in _OF_QUESTIONS:
+        if self.of not in _OF_QUESTIONS:
             return set()
         if self.kind == "terms":
             return {name for names in value for name in names}
