@@ -61,6 +61,7 @@ def test_support_is_the_mean_weight_of_the_reports(estimator, oracle, survey, re
 def test_covariance_and_variance_agree_with_the_weights_of_the_reports(
     estimator, oracle, survey, reports, names, target
 ):
+    witness("Guo", "Equation 5.16")
     witness("GYW", "Equation 2")
     table = estimator.table(list(names))
     covariance = oracle.covariance(survey, reports, names, target)
