@@ -14,6 +14,7 @@ from uuid import uuid4
 
 import installed
 import pytest
+import witnesses
 from clusters import Cluster, started
 from disks import keep_deleted_rows, wait_for_no_disk
 from flask import Flask
@@ -31,7 +32,6 @@ from sqlalchemy import Engine, create_engine
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
 from wire import listening
-from witnesses import summary, wrong_skips
 
 SCHEMA = Schema(
     (
@@ -65,8 +65,9 @@ Flask.jinja_options["bytecode_cache"] = Compiled()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Fail skipped tests in CI."""
+    """Fail skipped tests in CI, and report published results without a witness."""
     config.pluginmanager.register(installed)
+    config.pluginmanager.register(witnesses)
 
 
 def pytest_collection_finish() -> None:
@@ -87,29 +88,12 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     return done
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
-    """Fail the test of a published result that is skipped, unless data that it needs are absent."""
-    report = yield
-    if report.skipped and (complaints := wrong_skips(item.nodeid, report.longrepr[-1])):
-        report.outcome, report.longrepr = "failed", "\n".join(complaints)
-    return report
-
-
 #: Seconds that a test may take next to three others on two cores.
 BUDGET = 10
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """List published results without a witness, and tests over the budget, except nightly ones."""
-    for line in summary(
-        [
-            (report.nodeid, outcome)
-            for outcome in ("passed", "skipped", "failed", "error")
-            for report in terminalreporter.stats.get(outcome, [])
-        ]
-    ):
-        terminalreporter.line(line)
+    """List the tests that exceeded the budget, except nightly ones."""
     calls = [
         report
         for reports in terminalreporter.stats.values()

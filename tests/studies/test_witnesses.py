@@ -108,10 +108,12 @@ def test_the_rows_of_a_study_that_is_deleted_are_named(tmp_path):
     module = "halftruth_studies.schemes.mask"
     (tmp_path / "deleted.py").write_text(f"import sys\nsys.modules[{module!r}] = None\n")
     test = WITNESSES["FRAPP", "Equation 11"].test.partition("::")[0]
+    options = ["--noconftest", "-p", "deleted", "-p", "witnesses", "-p", "no:cacheprovider"]
+    folders = (str(tmp_path), str(ROOT / "tests" / "support"))
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "deleted", "-p", "no:cacheprovider", test],
+        [sys.executable, "-m", "pytest", *options, test],
         cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(folders)},
         capture_output=True,
         text=True,
         check=False,

@@ -1,4 +1,7 @@
-"""The published results that tests compute again: the rows of tests/studies/witnesses.toml."""
+"""The published results that tests compute again: the rows of tests/studies/witnesses.toml.
+
+As a plugin of pytest, it lists the rows whose tests were skipped or failed.
+"""
 
 import os
 import re
@@ -7,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pytest
 from reference import absent, reference_file
 
 FILE = Path(__file__).resolve().parents[1] / "studies" / "witnesses.toml"
@@ -156,3 +160,24 @@ def summary(outcomes):
         *(f"  {row.title}: skipped without {', '.join(absent(row.needs))}" for row in skipped),
         *(f"  {row.title}: no result of {row.test}" for row in broken),
     ]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item):
+    """Fail the test of a published result that is skipped, unless data that it needs are absent."""
+    report = yield
+    if report.skipped and (complaints := wrong_skips(item.nodeid, report.longrepr[-1])):
+        report.outcome, report.longrepr = "failed", "\n".join(complaints)
+    return report
+
+
+def pytest_terminal_summary(terminalreporter):
+    """List the rows whose tests were skipped or failed, or could not be imported."""
+    for line in summary(
+        [
+            (report.nodeid, outcome)
+            for outcome in ("passed", "skipped", "failed", "error")
+            for report in terminalreporter.stats.get(outcome, [])
+        ]
+    ):
+        terminalreporter.line(line)
