@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
-from .mechanisms import ProvableAnswer, Randomizer
+from .mechanisms import Perturbation, ProvableAnswer, Randomizer
 from .privacy import epsilon, worst_case_posterior
 from .relayed import Relayed
 from .schema import Schema
@@ -59,10 +59,14 @@ class Guarantee:
 class Protection:
     """Privacy guarantees of a survey.
 
+    They compare people with the same unperturbed answers, and with the same answers where a report
+    proves them. These are known to whoever sees the report, and may be associated with the others.
+
     Attributes
     ----------
     record : Guarantee
-        Guarantee for all protected answers together.
+        Guarantee for all answers together that are neither sent unperturbed nor proved:
+        :attr:`.Perturbation.spent_amplification`.
     answer : Guarantee
         Guarantee for the least protected question, against someone who knows all other answers.
         Against anyone else, the guarantee for a single answer is that for the whole record.
@@ -70,7 +74,11 @@ class Protection:
         Attributes that are perturbed, and attributes that are sent unperturbed.
     provable : dict of str to ProvableAnswer
         Attributes with one answer that a report can prove; the other can never be proven. They are
-        neither in `protected` nor in `unperturbed`.
+        neither in `protected` nor in `unperturbed`. The amplification is against someone who knows
+        all other answers.
+    people : str
+        The compared people in words, such as "people with the same answer to “Your age”"; or
+        "people" if no answer is sent unperturbed or can be proved.
     in_words : tuple of str
         Description of the perturbation, if the mechanism has one for respondents.
     unprotected : tuple of str
@@ -90,6 +98,7 @@ class Protection:
     protected: tuple[str, ...]
     unperturbed: tuple[str, ...]
     provable: dict[str, ProvableAnswer]
+    people: str
     in_words: tuple[str, ...]
     unprotected: tuple[str, ...]
     timing: tuple[str, ...] = ()
@@ -98,13 +107,8 @@ class Protection:
     relayed: Relayed | None = None
 
     @classmethod
-    def of(cls, survey: Survey, public: Collection[str] = ()) -> "Protection":
+    def of(cls, survey: Survey) -> "Protection":
         """Compute the guarantees of a survey.
-
-        Parameters
-        ----------
-        public : collection of str
-            Attributes known to the adversary, in addition to the unperturbed ones.
 
         Examples
         --------
@@ -116,23 +120,25 @@ class Protection:
         (Fraction(9, 1), Fraction(3, 1))
         """
         schema, mechanism, perturbation = survey.schema, survey.mechanism, survey.perturbation
-        unperturbed, provable = perturbation.unperturbed, dict(perturbation.provable)
-        known = unperturbed.union(public, provable)
-        answers = [perturbation.amplification(each, public=known) for each in schema.questions]
-        # A report about a question also informs about the answer in its condition.
-        asked_after = schema.conditional.intersection(provable)
-        shared = math.prod([provable[name].amplification for name in asked_after])
-        for name in asked_after:
-            [group] = [g for g in schema.components(unperturbed.union(public)) if name in g]
-            others = perturbation.amplification(public=set(schema.names) - group | {name})
-            of_one = provable[name].amplification * others
-            provable[name] = replace(provable[name], amplification=of_one)
+        unperturbed = perturbation.unperturbed
+        single = single_amplifications(perturbation)
+        provable = {
+            attribute.name: replace(
+                perturbation.provable[attribute.name], amplification=single[question.name]
+            )
+            for question in schema.questions
+            for attribute in question.attributes
+            if attribute.name in perturbation.provable
+        }
         return cls(
-            record=Guarantee(perturbation.amplification(public=known) * shared),
-            answer=Guarantee(max(answers) * shared),
-            protected=tuple(name for name in schema.names if name not in known),
+            record=Guarantee(perturbation.spent_amplification),
+            answer=Guarantee(max(single.values(), default=Fraction(1))),
+            protected=tuple(
+                name for name in schema.names if name not in unperturbed and name not in provable
+            ),
             unperturbed=tuple(name for name in schema.names if name in unperturbed),
             provable=provable,
+            people=_describe_people(schema, unperturbed, provable),
             in_words=tuple(mechanism.in_words(schema)),
             unprotected=_describe_unprotected(
                 schema, unperturbed, provable, mechanism.randomized_by
@@ -143,18 +149,29 @@ class Protection:
             relayed=_of_relay(survey),
         )
 
+    @property
+    def bounded(self) -> bool:
+        """True if at least one answer is perturbed."""
+        return bool(self.protected or self.provable)
+
+    @property
+    def whole(self) -> str:
+        """The answers and people of the guarantee for all answers together, in words."""
+        if not self.unprotected:
+            return "The whole record"
+        return f"All other answers together, among {self.people}"
+
     def sentences(self) -> list[str]:
         """Return the guarantee in plain sentences."""
         sentences = [*self.in_words, *self.unprotected]
-        if not self.protected:
+        if not self.bounded:
             return sentences
         if self.record.gamma == math.inf:
             return [*sentences, "There is no bound: a report can prove an answer (γ is infinite)."]
-        whole = "All other answers together" if self.unprotected else "The whole record"
         sentences.append(
-            f"{whole}: whatever someone thought {percent(PRIOR)} likely, a report can at most make"
-            f" {percent(self.record.posterior)} likely, whoever they are and whatever else they"
-            f" know (γ = {self.record.written}, ε = {self.record.epsilon:.3g})."
+            f"{self.whole}: whatever someone thought {percent(PRIOR)} likely, a report can at most"
+            f" make {percent(self.record.posterior)} likely, whoever they are and whatever else"
+            f" they know (γ = {self.record.written}, ε = {self.record.epsilon:.3g})."
         )
         if self.answer.gamma < self.record.gamma:
             sentences.append(
@@ -162,8 +179,9 @@ class Protection:
             )
         if self.series is not None:
             sentences.append(
-                f"{whole}, from all waves of this series together: {self.series}. The device that"
-                " answers counts, and refuses a wave that would exceed this."
+                f"{self.whole}, from all waves of this series together, if no wave leaves other"
+                f" answers unprotected: {self.series}. The device that answers counts, and refuses"
+                " a wave that would exceed this."
             )
         if self.relayed is not None:
             sentences += self.relayed.sentences()
@@ -183,17 +201,37 @@ class Protection:
         'γ = 19 means: what somebody holds to be 1 % likely about a person, such as an answer, a \
 report can make at most 16.2 % likely'
         """
-        if not self.protected or self.record.gamma == math.inf:
+        if not self.bounded or self.record.gamma == math.inf:
             return []
+        whom = f"one of the {self.people}" if self.unprotected else "a person"
         first, *others = (
             (percent(prior), percent(worst_case_posterior(prior, self.record.gamma)))
             for prior in _EXAMPLES
         )
         more = ", and ".join(f"{before} at most {after}" for before, after in others)
         return [
-            f"γ = {self.record.written} means: what somebody holds to be {first[0]} likely about a"
-            f" person, such as an answer, a report can make at most {first[1]} likely; {more}."
+            f"γ = {self.record.written} means: what somebody holds to be {first[0]} likely about"
+            f" {whom}, such as an answer, a report can make at most {first[1]} likely; {more}."
         ]
+
+
+def single_amplifications(perturbation: Perturbation) -> dict[str, Fraction | float]:
+    """Return the amplification of each question against someone who knows all other answers.
+
+    All options of a multiple-response question are one question, and so are the questions asked
+    after it. For a provable answer, the other answer counts. Questions that are sent unperturbed
+    are left out.
+    """
+    unperturbed, provable = perturbation.unperturbed, perturbation.provable
+    found = {}
+    for question in perturbation.schema.questions:
+        names = {attribute.name for attribute in question.attributes}
+        if names <= unperturbed:
+            continue
+        proofs = [provable[name].amplification for name in names & provable.keys()]
+        others = perturbation.amplification(question, public=unperturbed.union(provable))
+        found[question.name] = others * math.prod(proofs)
+    return found
 
 
 def _of_relay(survey: Survey) -> Relayed | None:
@@ -238,10 +276,27 @@ def _describe_unprotected(
         answer, other = map(attributes[name].answer_in, (proof.answer, proof.other))
         sentences.append(
             f"Of “{attributes[name].label_in()}”, a report can prove the answer “{answer}”, which"
-            f" this survey takes not to be sensitive. It never proves “{other}”:"
-            f" {Guarantee(proof.amplification)}."
+            f" this survey takes not to be sensitive. It never proves “{other}”: to someone who"
+            f" already knows all other answers, {Guarantee(proof.amplification)}."
         )
     return tuple(sentences)
+
+
+def _describe_people(
+    schema: Schema, unperturbed: Collection[str], provable: Collection[str]
+) -> str:
+    """Describe people who agree in all answers that a report reveals or proves."""
+
+    def labels_of(names: Collection[str]) -> list[str]:
+        return [f"“{each.label_in()}”" for each in schema.attributes if each.name in names]
+
+    sent, proved = labels_of(unperturbed), labels_of(provable)
+    if not sent and not proved:
+        return "people"
+    answers = "answer" if len(sent) + len(proved) == 1 else "answers"
+    where = f"{', '.join(proved)} where a report proves {'it' if len(proved) == 1 else 'them'}"
+    groups = [*([", ".join(sent)] if sent else []), *([where] if proved else [])]
+    return f"people with the same {answers} to {', and to '.join(groups)}"
 
 
 def accepted_amplification(survey: Survey, unprotected: Collection[str]) -> Fraction | float:

@@ -47,9 +47,11 @@ class Relayed:
     ----------
     apart : int
         Largest posterior probability in percent of a property with a prior of 5 %, except with a
-        probability of δ, if relay and collector do not collude.
+        probability of δ, if relay and collector do not collude, the relay passes on all reports
+        that it received and no others, and these are honest and can be opened. It does not include
+        what the other reports say about everybody.
     together : int
-        The same if they collude.
+        The same in any other case.
     """
 
     relay: Relay
@@ -87,10 +89,17 @@ class Relayed:
             ]
         return [
             f"Through the relay, in batches of at least {least}, whatever someone thought true of 5"
-            " in 100 people can become likely only this far. If the relay and the asker do not work"
-            f" together, and the others who answer are honest: of 100 people at most {self.apart}."
-            f" If they work together: at most {self.together}."
+            " in 100 people can become likely only this far. If the relay does not work together"
+            " with the asker, passes on what it received and adds nothing, and the others’ reports"
+            f" are honest and can be opened: of 100 people at most {self.apart}, but for a chance"
+            f" of 1 in {self.chance}. In any other case: at most {self.together}. The first figure"
+            " does not include what the others’ reports say about everybody."
         ]
+
+    @property
+    def chance(self) -> str:
+        """1/δ, the number of batches of which one is expected to exceed `apart`."""
+        return number(round(1 / self.losses.delta))
 
     def sees(self) -> list[str]:
         """Return sentences about the data that each party sees, and must not store."""
@@ -109,16 +118,22 @@ class Relayed:
         `waves` says whether the survey belongs to a series, `timed` whether questions are asked
         after certain answers.
         """
-        batch, chance = self.relay.batch, number(round(1 / self.losses.delta))
-        flooded = self._with(math.ceil(batch / 2))
+        batch = self.relay.batch
+        half = self._with(batch // 2)
         each = "The smallest batch" if self.relay.release == "batches" else "The batch"
         found = [
-            f"{each} has at least {number(batch)} honest reports, each drawn as the survey says."
-            " The figure is from the tail of the loss, rounded up, and holds but for a chance of"
-            f" 1 in {chance} (δ).",
+            f"{each} has at least {number(batch)} honest reports that can be opened, each drawn as"
+            " the survey says. The figure is from the tail of the loss, rounded up, and holds but"
+            f" for a chance of 1 in {self.chance} (δ).",
             "Reports that the asker sends itself, or whose draws it knows, count towards a batch"
-            f" and hide nobody: if they are half of a batch, of 100 people at most {flooded}; if"
-            f" they are all others, at most {self.together}.",
+            " and hide nobody. Neither do random bytes, which anybody can send, which no one can"
+            " open, and which do not change results: the relay cannot tell them from reports. If"
+            f" half of a batch is such, of 100 people at most {half}; if all others are, at most"
+            f" {self.together}.",
+            "The relay passes on all reports that it received, and adds none. A relay that passes"
+            " on fewer, or fills a batch with reports of its own, and then sees results or counts,"
+            " subtracts what it knows and learns what a report by itself tells: of 100 people at"
+            f" most {self.together}.",
             "The relay and the asker are different parties and do not work together. Whoever makes"
             f" both do so learns what a report by itself tells: of 100 people at most"
             f" {self.together}. Clients refuse a survey by that bound.",
@@ -140,7 +155,7 @@ class Relayed:
         both = min(of_hundred(2 * self.losses.tail), self._together(2))
         return (
             "Waves add up, ε and δ of each: after two waves through the relay, of 100 people at"
-            f" most {both}, with twice the chance."
+            f" most {both}, but for twice that chance."
         )
 
     def _with(self, honest: int) -> int:

@@ -10,6 +10,7 @@ from halftruth_shared import (
     Schema,
     Series,
     Survey,
+    worst_case_posterior,
 )
 from halftruth_shared.protection import Protection
 
@@ -40,10 +41,51 @@ def test_questions_are_named_by_their_label():
     assert Protection.of(survey).sentences() == ["Sent as answered, without protection: How old?"]
 
 
-def test_public_attributes_are_excluded_from_the_bound():
-    survey = survey_of(RandomizedResponse({"smoker": "0.75", "coughs": "0.9"}))
-    assert Protection.of(survey, public=["coughs"]).record.gamma == 3
-    assert Protection.of(survey).record.gamma == 27
+def test_perturbed_attributes_count_whether_or_not_they_are_sensitive():
+    mechanism = RandomizedResponse({"smoker": "0.75", "coughs": "0.9"})
+    for public in ([], ["coughs"], ["smoker", "coughs"]):
+        assert Protection.of(survey_of(mechanism, public)).record.gamma == 27
+
+
+def test_a_belief_about_people_with_the_same_unperturbed_answer_is_bounded():
+    """Of those under 40 nobody smokes, of the others, a tenth, half: 5 % of all people.
+
+    Of people who report "40 or more" and "yes", 75 % smoke; 50 % before.
+    """
+    mechanism = RandomizedResponse({"age": "1", "smoker": "0.75"})
+    survey = survey_of(mechanism, public=["age"], names=("age", "smoker"))
+    found = Protection.of(survey)
+    prior, kept = Fraction(1, 2), Fraction(3, 4)
+    posterior = prior * kept / (prior * kept + (1 - prior) * (1 - kept))
+    assert posterior == Fraction(3, 4) == worst_case_posterior(prior, found.record.gamma)
+    said = plain(found.sentences()[1])
+    assert said == (
+        "All other answers together, among people with the same answer to “age”: whatever someone"
+        " thought 5 % likely, a report can at most make 13.7 % likely, whoever they are and"
+        " whatever else they know (γ = 3, ε = 1.1)."
+    )
+    assert "likely about one of the people with the same answer to “age”" in found.learning()[0]
+
+
+def test_a_report_that_proves_nothing_can_tell_more_than_the_protected_question():
+    """Somebody knows that whoever cheats was fined; a report of two times "yes" proves nothing."""
+    designs = {
+        "cheats": {"design": "triangular", "prevalence": "1/4", "not_sensitive": "no"},
+        "fined": {"design": "warner", "p": "3/4"},
+    }
+    schema = Schema([Attribute(name, ["no", "yes"]) for name in designs])
+    found = Protection.of(Survey("s", "S", schema, DistortionMatrices({}, designs)))
+    both = 1 * Fraction(3, 4)
+    neither = Fraction(1, 4) * Fraction(1, 4)
+    assert found.record.gamma == both / neither == 12
+    *_, whole, single = map(plain, found.sentences())
+    assert whole == (
+        "All other answers together, among people with the same answer to “cheats” where a report"
+        " proves it: whatever someone thought 5 % likely, a report can at most make 38.8 % likely,"
+        " whoever they are and whatever else they know (γ = 12, ε = 2.48)."
+    )
+    # The least protected single answer is “yes” to “cheats”.
+    assert single.endswith("all other answers: from 5 % to at most 17.4 % (γ = 4).")
 
 
 def test_bounds_are_rounded_up():
@@ -73,8 +115,9 @@ def test_a_wave_states_the_bound_for_all_waves_of_its_series():
         plain, Protection.of(Survey("w", "W", schema, mechanism, series=series)).sentences()
     )
     assert said == (
-        "The whole record, from all waves of this series together: from 5 % to at most 32.2 %"
-        " (γ = 9). The device that answers counts, and refuses a wave that would exceed this."
+        "The whole record, from all waves of this series together, if no wave leaves other answers"
+        " unprotected: from 5 % to at most 32.2 % (γ = 9). The device that answers counts, and"
+        " refuses a wave that would exceed this."
     )
     matrices = {"smoker": [["0.75", "0.25"], ["0.25", "0.75"]]}
     dice = DistortionMatrices(matrices, randomized_by="respondent")

@@ -241,7 +241,7 @@ def test_an_invalid_relay_is_refused_in_one_line_with_the_field(vector):
 @pytest.mark.parametrize("vector", vectors("protection"), ids=lambda vector: vector["survey"]["id"])
 def test_promises_match_the_vectors(vector):
     survey = Survey.from_json(json.dumps(vector["survey"]))
-    assert Protection.of(survey, vector["public"]).sentences() == vector["sentences"]
+    assert Protection.of(survey).sentences() == vector["sentences"]
 
 
 def test_the_generator_gives_the_committed_files():

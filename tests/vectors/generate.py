@@ -354,6 +354,8 @@ LONG = [f"{9 + j}/{11 + j}" for j in range(40)]
 #: Dice: a one is a forced no, a six a forced yes.
 FORCED = design("forced-response", yes="1/6", no="1/6")
 TRIANGULAR = design("triangular", "yes no", prevalence="1/4", not_sensitive="no")
+WARNER_DESIGN = design("warner", p="3/4")
+SAME = [["1", "0"], ["0", "1"]]
 DESIGNS = [
     design("warner", p="3/10"),
     design("forced-response", "yes no", yes="1/6", no="1/12"),
@@ -855,52 +857,68 @@ def promise_of(made, public, words=(), proves=()):
     """
     sizes = [len(attribute["categories"]) for attribute in made["attributes"]]
     cells, rows = channel(made, sizes)
-    hidden = [j for j in range(len(sizes)) if j not in {*public, *dict(proves)}]
+    hidden = [j for j in range(len(sizes)) if j not in public]
+
+    def proved_by(row):
+        """Return the attributes whose other answer this report excludes."""
+        return [
+            j
+            for j, proved in proves
+            if not any(p for cell, p in zip(cells, row, strict=True) if cell[j] != proved)
+        ]
 
     def apart(attributes):
-        """Return the largest ratio of a report's probabilities, of cells equal in these."""
+        """Return the largest ratio of a report's probabilities, of cells equal in these.
+
+        They are also equal in the attributes whose answer the report proves.
+        """
         found = []
         for row in rows:
-            groups = {}
+            equal, groups = [*attributes, *proved_by(row)], {}
             for cell, probability in zip(cells, row, strict=True):
-                groups.setdefault(tuple(cell[j] for j in attributes), []).append(probability)
+                groups.setdefault(tuple(cell[j] for j in equal), []).append(probability)
             found += groups.values()
         return largest_quotient(found)
 
-    def one_sided(j, proved):
-        """Return by how much a report is more likely given the other answer, at most."""
-        return max(
-            row[cells.index((*cell[:j], 1 - proved, *cell[j + 1 :]))] / probability
-            for row in rows
-            for cell, probability in zip(cells, row, strict=True)
-            if cell[j] == proved and probability
-        )
+    def label(j):
+        return made["attributes"][j].get("label", made["attributes"][j]["name"])
 
-    left_out = [*public, *dict(proves)]
-    whole = apart(left_out)
-    known = [apart([i for i in range(len(sizes)) if i != j]) for j in hidden]
-    names = ", ".join(made["attributes"][j]["name"] for j in public)
+    def in_quotes(attributes):
+        return ", ".join(f"\u201c{label(j)}\u201d" for j in attributes)
+
+    whole = apart(public)
+    known = {j: apart([i for i in range(len(sizes)) if i != j]) for j in hidden}
+    names = ", ".join(map(label, public))
     sentences = [*words]
-    sentences += [f"Sent as answered, without protection: {names}."] if public else []
+    if public:
+        sentences.append(f"Sent as answered, without protection: {names}.".replace("?.", "?"))
     for j, proved in proves:
-        attribute = made["attributes"][j]
-        answer, other = attribute["categories"][proved], attribute["categories"][1 - proved]
+        categories = made["attributes"][j]["categories"]
+        answer, other = categories[proved], categories[1 - proved]
         sentences.append(
-            f"Of \u201c{attribute['name']}\u201d, a report can prove the answer"
-            f" \u201c{answer}\u201d, which this survey takes not to be sensitive. It never proves"
-            f" \u201c{other}\u201d: {told(one_sided(j, proved))}."
+            f"Of {in_quotes([j])}, a report can prove the answer \u201c{answer}\u201d, which this"
+            f" survey takes not to be sensitive. It never proves \u201c{other}\u201d: to someone"
+            f" who already knows all other answers, {told(known[j])}."
         )
     if not hidden:
         return sentences
-    what = "All other answers together" if left_out else "The whole record"
+    what = "The whole record"
+    if public or proves:
+        it = "it" if len(proves) == 1 else "them"
+        same = [in_quotes(public)] if public else []
+        same += [f"{in_quotes(dict(proves))} where a report proves {it}"] if proves else []
+        answers = "answer" if len(public) + len(proves) == 1 else "answers"
+        what = "All other answers together, among people with the same"
+        what += f" {answers} to {', and to '.join(same)}"
     sentences.append(
         f"{what}: whatever someone thought 5\u202f% likely, a report can at most make"
         f" {percentage(posterior(whole))} likely, whoever they are and whatever else they know"
         f" (\u03b3 = {amplification_text(whole)}, \u03b5 = {math.log(whole):.3g})."
     )
-    if None not in known and max(known) < whole:
+    if None not in known.values() and max(known.values()) < whole:
+        most = max(known.values())
         sentences.append(
-            f"A single answer, to someone who already knows all other answers: {told(max(known))}."
+            f"A single answer, to someone who already knows all other answers: {told(most)}."
         )
     return sentences
 
@@ -923,7 +941,25 @@ PROMISES = [
     ([2, 3, 2], split("19/2", 3, 6, view([0, 1, 2], choose=[2]), view([2, 1, 0])), ()),
     ([4, 2, 3], split("3", 2, 2, view([0, 2], weight=2), public=[1]), (1,)),
     ([2, 2, 2, 3, 2], split("7", 2, 3, view([0, 1, 2, 3], choose=[3]), public=[4]), (4,)),
+    ([2, 2, 3, 2], keep("1", "9/10", "1", "2/3"), (0, 2)),
 ]
+AGE_AND_SMOKING = "How old are you?", "Do you smoke?"
+
+
+def labelled(made, *labels):
+    attributes = zip(made["attributes"], labels, strict=True)
+    return made | {"attributes": [one | {"label": label} for one, label in attributes]}
+
+
+def not_sensitive(made, *names):
+    attributes = [
+        one | {"sensitive": False} if one["name"] in names else one for one in made["attributes"]
+    ]
+    return made | {"attributes": attributes}
+
+
+def sent_openly(made):
+    return [j for j, one in enumerate(made["attributes"]) if not one.get("sensitive", True)]
 
 
 def quoted(text):
@@ -970,6 +1006,31 @@ DESIGN_PROMISES = [
         [f"For <a0>, {HARMLESS} <no> if both answers are <no>, and else <yes>."],
         [(0, 1)],
     ),
+    (
+        labelled(
+            designs("promise-proved-or-not", TRIANGULAR, WARNER_DESIGN),
+            *("Do you cheat?", "Were you fined?"),
+        ),
+        [
+            f"For <Do you cheat?>, {HARMLESS} <no> if both answers are <no>, and else <yes>.",
+            "For <Were you fined?>, with chance 3 in 4 the device reports the answer, and with"
+            " chance 1 in 4 the other one.",
+        ],
+        [(0, 1)],
+    ),
+    (
+        designs("promise-two-proved", TRIANGULAR, TRIANGULAR),
+        [f"For <a0>, <a1>, {HARMLESS} <no> if both answers are <no>, and else <yes>."],
+        [(0, 1), (1, 1)],
+    ),
+    (
+        not_sensitive(
+            designs("promise-sent-and-proved", TRIANGULAR, a1=WARNER, a2=SAME, a3=SAME),
+            *("a2", "a3"),
+        ),
+        [f"For <a0>, {HARMLESS} <no> if both answers are <no>, and else <yes>."],
+        [(0, 1)],
+    ),
 ]
 
 
@@ -983,11 +1044,13 @@ def promise_vectors():
         }
         for i, (sizes, mechanism, public) in enumerate(PROMISES)
     ]
+    made = labelled(survey("promise-sent", [2, 2], keep("1", "3/4"), (0,)), *AGE_AND_SMOKING)
+    vectors.append({"survey": made, "public": ["a0"], "sentences": promise_of(made, (0,))})
     vectors += [
         {
             "survey": (made := published(asked)),
-            "public": [made["attributes"][j]["name"] for j, _ in proves],
-            "sentences": promise_of(made, (), map(quoted, words), proves),
+            "public": [made["attributes"][j]["name"] for j in (*dict(proves), *sent_openly(made))],
+            "sentences": promise_of(made, sent_openly(made), map(quoted, words), proves),
         }
         for asked, words, proves in DESIGN_PROMISES
     ]

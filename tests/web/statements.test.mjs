@@ -130,11 +130,12 @@ test("other errors state whether a report may have been sent", () => {
   assert.match(unsent, /^Nothing was sent: something unforeseen/);
 });
 
-/** By batch size, at most so many of 100 people without collusion, for γ = 100; formulas, §22. */
-const BATCHES = { 500: 85, 5_000: 37, 40_000: 9 };
+/** By batch size, at most so many of 100 people without collusion, but for one of so many batches, for
+ * γ = 100; formulas, §22. */
+const BATCHES = { 500: [85, 10 ** 6], 5_000: [37, 10 ** 8], 40_000: [9, 10 ** 8] };
 const RELAY = { url: "https://relay.example/surveys", key: newKey().publicHex, sealing_key: newKey().publicHex };
 
-for (const [size, apart] of Object.entries(BATCHES)) {
+for (const [size, [apart, chance]] of Object.entries(BATCHES)) {
   test(`every statement in every language covers the relay: ${size}`, async () => {
     const relay = { ...RELAY, batch: Number(size) };
     const { client, collector } = await setUp(surveyOf([2, 3], { kind: "gamma-diagonal", gamma: "100" }, { relay }), {
@@ -148,15 +149,17 @@ for (const [size, apart] of Object.entries(BATCHES)) {
       const { outlook, happening, exactly } = await promiseOf(client, survey, { language });
       // Small batches hide nothing and have no figure.
       const most = apart < 85 ? [apart, 85] : [85];
+      const bounds = apart < 85 ? [apart, 1, chance, 85] : [85];
       assert.deepEqual(outlook.map(({ count }) => count), [5, ...most, 100]);
       assert.deepEqual(outlook.map(({ value }) => numbers(value)[0]), [5, ...most, 100]);
+      if (apart < 85) assert.match(outlook[1].label, new RegExp(` 1 .*${String(chance).replace(/0{3}(?=(0{3})*$)/g, "\u202f000")}`));
       const of = (text) => numbers(text.replace(/(?<=\d)[.,\u202f\u00a0](?=\d)/g, "")).join();
-      const through = most.length > 1 ? [relay.batch, 5, 100, 100, ...most] : [relay.batch, 100, ...most];
+      const through = apart < 85 ? [relay.batch, 5, 100, 100, ...bounds] : [relay.batch, 100, ...bounds];
       assert.ok(exactly.some((text) => of(text) === through.join()), exactly.join("\n"));
       assert.ok(happening.some((text) => text.includes("relay.example") && /\d/.test(text)));
       const lines = await receiptOf(client, survey, { language });
-      const learnt = most.length > 1 ? [5, 100, 100, ...most] : [100, ...most, 5, 100];
-      assert.deepEqual(numbers(lines.at(-1).value), learnt);
+      const learnt = apart < 85 ? [5, 100, 100, ...bounds] : [100, ...bounds, 5, 100];
+      assert.equal(of(lines.at(-1).value), learnt.join());
       const { text } = await loadWording(language).then((words) => ({ text: words.counted(survey) }));
       assert.equal(text.replace(/\D/g, ""), String(relay.batch - 1));
     }
@@ -181,7 +184,8 @@ test("the sentence about a relay is the shared one", async () => {
   const words = new Wording();
   assert.equal(
     words.relayed({ batch: 40_000, delta: 1e-8, apart: 9, together: 84 }),
-    "If the relay and the asker do not work together, and the others who answer are honest: of 100 people" +
-      " at most 9. If they work together: at most 84.",
+    "If the relay does not work together with the asker, passes on what it received and adds nothing, and the" +
+      " others’ reports are honest and can be opened: of 100 people at most 9, but for a chance of 1 in" +
+      " 100\u202f000\u202f000. In any other case: at most 84.",
   );
 });

@@ -71,7 +71,8 @@ def test_reports_are_sent_only_to_the_relay_and_counted_as_a_batch(two_servers, 
     both.fill(BATCH - len(LANGUAGES))
     # All interfaces use this sentence.
     [said] = Protection.of(both.survey).relayed.sentences()
-    assert f"at most {APART}. If they work together: at most {TOGETHER}." in said
+    assert f"at most {APART}, but for a chance of 1 in 1\N{NARROW NO-BREAK SPACE}000" in said
+    assert f" In any other case: at most {TOGETHER}." in said
     for language in LANGUAGES:
         address = f"{collector}/s/work?lang={language}"
         found = visit(address, viewport=SCREEN, ignore_https_errors=True)

@@ -138,7 +138,12 @@ def test_the_drawn_view_is_asked_and_reported_accessibly(live, visit, survey):
     words = page.locator(".card.sent dt").all_text_contents()
     number = {3: 2, 7: 6}[len(asked)]
     assert words[2] == f"Of 10 questions, your device reported on these {number}"
-    assert words[0].endswith("people who report on the same questions, so many send just this")
+    assert words[0].endswith(
+        "people with the same answer to “How old are you?” who report on the same questions, so"
+        " many send just this"
+    )
+    learnt = page.locator(".card.sent dd").last.text_content()
+    assert learnt.endswith("of 100 people with the same answer to “How old are you?” have.")
     assert "hush" not in found.traffic()
     assert found.said == []
 

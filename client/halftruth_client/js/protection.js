@@ -25,25 +25,25 @@ const GAP = "\u202f";
 /** Whole numbers below this one are formatted with all digits. */
 const WRITTEN_OUT = 10n ** 6n;
 
-/** Names of the attributes that are sent unperturbed, among those that the caller allows.
- * @type {(survey: Survey, unprotected: ReadonlySet<string>) => string[]} */
-export function unperturbed({ schema, mechanism }, unprotected) {
+/** Names of the attributes that are sent unperturbed: a report can reveal them, and the survey declares
+ * them not sensitive, or the caller allows it.
+ * @type {(survey: Survey, unprotected?: ReadonlySet<string>) => string[]} */
+export function unperturbed({ schema, mechanism }, unprotected = new Set()) {
   const provable = mechanism.provable?.();
-  return schema.names.filter(
-    (name) => unprotected.has(name) && !provable?.has(name) && reveals(schema, mechanism, name),
-  );
+  const isOpen = (/** @type {import("./attribute.js").Attribute} */ { name, sensitive }) =>
+    (!sensitive || unprotected.has(name)) && !provable?.has(name) && reveals(schema, mechanism, name);
+  return schema.attributes.filter(isOpen).map(({ name }) => name);
 }
 
 /** True if no answer is sent unperturbed, and no report can prove an answer.
  * @type {(survey: Survey, unprotected: ReadonlySet<string>) => boolean} */
 export function hidesAll(survey, unprotected) {
-  const proofs = survey.mechanism.provable?.().size ?? 0;
-  return unperturbed(survey, unprotected).length + proofs === 0;
+  return unperturbed(survey, unprotected).length + provableOf(survey).size === 0;
 }
 
-/** @type {(mechanism: Mechanism, unprotected: ReadonlySet<string>) => [string, Provable][]} */
-function allowedProofs(mechanism, unprotected) {
-  return [...(mechanism.provable?.() ?? [])].filter(([name]) => unprotected.has(name));
+/** @type {(survey: Survey) => ReadonlyMap<string, Provable>} */
+function provableOf({ mechanism }) {
+  return mechanism.provable?.() ?? new Map();
 }
 
 /** Refuse a survey that protects less than the caller accepts.
@@ -63,18 +63,20 @@ export function checkAmplification(survey, maxGamma, unprotected) {
  * Amplification that one report spends of any privacy budget. All perturbed attributes count, whether or
  * not they are declared sensitive; for an attribute with a provable answer, the other answer counts.
  * Promise, ledger and audit all use this number. Null if it is infinite, because a report can reveal a
- * sensitive answer.
+ * sensitive answer that the caller does not allow to be unprotected.
  *
  * @param {Survey} survey
+ * @param {ReadonlySet<string>} [unprotected]
  */
-export function spentAmplification({ schema, mechanism }) {
-  /** @type {ReadonlyMap<string, Provable>} */
-  const provable = mechanism.provable?.() ?? new Map();
-  const open = schema.attributes
-    .filter(({ name, sensitive }) => provable.has(name) || (!sensitive && reveals(schema, mechanism, name)))
-    .map(({ name }) => name);
-  const proofs = [...provable.values()].map(({ amplification }) => amplification);
-  return times(mechanism.amplification(new Set(open)), ...proofs);
+export function spentAmplification(survey, unprotected) {
+  const provable = provableOf(survey);
+  const open = new Set([...unperturbed(survey, unprotected), ...provable.keys()]);
+  return times(survey.mechanism.amplification(open), ...proofsOf(provable.values()));
+}
+
+/** @param {Iterable<Provable>} provable */
+function proofsOf(provable) {
+  return [...provable].map(({ amplification }) => amplification);
 }
 
 /**
@@ -97,15 +99,16 @@ export function questionAmplification({ schema, mechanism }, { attributes }, kno
 /** Amplification without the attributes that the caller allows to be unprotected; null if it is
  * infinite. It is only used to accept or refuse a survey: a report spends `spentAmplification`.
  * @type {(survey: Survey, unprotected: ReadonlySet<string>) => Rational | null} */
-function acceptedAmplification({ mechanism, schema }, unprotected) {
+function acceptedAmplification(survey, unprotected) {
+  const { mechanism, schema } = survey;
   // A perturbed answer also informs about the answer in its condition, so it always counts.
   const allowed = new Set(unprotected);
   for (const { name, askIf } of schema.attributes) {
     if (askIf.size > 0 && !reveals(schema, mechanism, name)) allowed.delete(name);
   }
   // The answer that cannot be proved still counts.
-  const proofs = allowedProofs(mechanism, unprotected).map(([, proof]) => proof.amplification);
-  return times(mechanism.amplification(allowed), ...proofs);
+  const proofs = [...provableOf(survey)].filter(([name]) => unprotected.has(name));
+  return times(mechanism.amplification(allowed), ...proofsOf(proofs.map(([, proof]) => proof)));
 }
 
 /** True if a report can rule out an answer to one attribute, given all other answers.
@@ -149,16 +152,19 @@ export function checkHidden(schema, mechanism) {
  *
  * @typedef {{gamma: string, epsilon: number, posterior: number}} Bound
  *
- * Guarantees of a survey; null means no bound.
+ * Guarantees of a survey; null means no bound. They compare people with the same unperturbed answers, and
+ * with the same answers where a report proves them.
  *
  * @typedef {object} Protection
  * @property {number} prior In tenths of a percent.
  * @property {readonly import("./attribute.js").Attribute[]} unperturbed Attributes sent unchanged.
  * @property {ReadonlyMap<string, import("./mechanisms/designs.js").Design>} designs By attribute.
  * @property {readonly {name: string, answer: string, other: string, bound: Bound | null}[]} provable
- *   Attributes with an answer that a report can prove, and the bound for the other answer.
- * @property {number} hidden Number of all other attributes, the protected ones.
- * @property {Bound | null} whole Bound for all protected attributes together.
+ *   Attributes with an answer that a report can prove, and the bound for the other answer, to someone
+ *   who knows all other answers.
+ * @property {number} hidden Number of attributes that are perturbed.
+ * @property {Bound | null} whole
+ *   Bound for all answers together that are neither sent unperturbed nor proved.
  * @property {Bound | null} single
  *   Bound for the least protected question, to someone who knows all other answers; also null if it is
  *   no better than the bound for all.
@@ -172,33 +178,40 @@ export function checkHidden(schema, mechanism) {
 export function protection(survey, unprotected) {
   const { schema, mechanism, series } = survey;
   const open = new Set(unperturbed(survey, unprotected));
-  const provable = allowedProofs(mechanism, unprotected);
-  const unprotectedNames = new Set([...open, ...provable.map(([name]) => name)]);
-  const all = mechanism.amplification(unprotectedNames);
-  const single = largest(
-    schema.questions.map((each) => questionAmplification(survey, each, unprotectedNames)),
-  );
-  // A report about a question also informs about the answer in its condition.
-  const shared = provable
-    .filter(([name]) => schema.conditional.has(name))
-    .map(([, { amplification }]) => amplification);
-  const boundWithShared = (/** @type {Rational | null} */ gamma) => bound(times(gamma, ...shared));
+  const provable = [...provableOf(survey)];
+  const all = spentAmplification(survey, unprotected);
+  const singles = singleAmplifications(survey, open);
+  const single = largest([...singles.values()]);
   return {
     prior: PRIOR_TENTHS,
     designs: mechanism.designs ?? new Map(),
     unperturbed: schema.attributes.filter(({ name }) => open.has(name)),
-    provable: provable.map(([name, { answer, other, amplification }]) => {
-      const group = schema.related(name, open, true);
-      const known = schema.names.filter((each) => each === name || !group.has(each));
-      const gamma = times(mechanism.amplification(new Set(known)), amplification);
-      return { name, answer, other, bound: bound(gamma) };
+    provable: provable.map(([name, { answer, other }]) => {
+      return { name, answer, other, bound: bound(singles.get(name) ?? null) };
     }),
-    hidden: schema.names.length - unprotectedNames.size,
-    whole: boundWithShared(all),
-    single: single && all && single.compare(all) < 0 ? boundWithShared(single) : null,
+    hidden: schema.names.length - open.size,
+    whole: bound(all),
+    single: single && all && single.compare(all) < 0 ? bound(single) : null,
     series: series && { wave: series.wave, bound: bound(series.totalGamma) },
     timed: schema.attributes.some(({ askIf }) => askIf.size > 0),
   };
+}
+
+/** By attribute, the amplification of its question to someone who knows all other answers. For a
+ * provable answer, the other answer counts. Questions that are sent unperturbed are left out.
+ * @type {(survey: Survey, open: ReadonlySet<string>) => Map<string, Rational | null>} */
+function singleAmplifications(survey, open) {
+  const provable = provableOf(survey);
+  const known = new Set([...open, ...provable.keys()]);
+  return new Map(
+    survey.schema.questions.flatMap((question) => {
+      const names = question.attributes.map(({ name }) => name);
+      if (names.every((name) => open.has(name))) return [];
+      const proofs = proofsOf(names.flatMap((name) => provable.get(name) ?? []));
+      const gamma = times(questionAmplification(survey, question, known), ...proofs);
+      return names.map((name) => /** @type {const} */ ([name, gamma]));
+    }),
+  );
 }
 
 /** Product of amplifications; the first one can be infinite (null).

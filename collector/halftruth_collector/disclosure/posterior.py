@@ -14,7 +14,7 @@ from itertools import combinations, islice
 import numpy as np
 from halftruth_shared import DomainTooLarge, Perturbation, Survey, worst_case_posterior
 from halftruth_shared.channels.axes import Array
-from halftruth_shared.protection import PRIOR, Guarantee, Protection
+from halftruth_shared.protection import PRIOR, Guarantee, single_amplifications
 from numpy.typing import NDArray
 
 from ..estimation.reconstruction import reconstruction
@@ -42,7 +42,8 @@ class AnswerPosterior:
     `joint` is the posterior with the joint distribution of a population as prior; None without a
     population, and for too many records or reports. `known` bounds the posterior of an attacker who
     knows all other answers, and `bound` that with any other knowledge (amplification of the
-    record). `question` and `answer` are labels.
+    record); prior and bounds are given unperturbed answers, and answers that a report proves.
+    `question` and `answer` are labels.
     """
 
     attribute: str
@@ -101,18 +102,12 @@ def answer_posteriors(survey: Survey, people: People | None = None) -> list[Answ
         for question in schema.questions
         for attribute in question.attributes
     }
-    record = Protection.of(survey).record.gamma
+    single, whole_record = single_amplifications(perturbation), perturbation.spent_amplification
     posteriors = []
     for j, attribute in enumerate(schema.attributes):
         if attribute.name in unperturbed:
             continue
         one_sided = provable.get(attribute.name)
-        taken = [] if one_sided is None else [attribute.name]
-        gamma = perturbation.amplification(question_of[attribute.name], public=taken)
-        most = record
-        if one_sided is not None:
-            gamma *= one_sided.amplification
-            most = perturbation.spent_amplification
         hidden = np.isin(
             np.arange(len(attribute.categories)), survey.mechanism.protected_answers(attribute)
         )
@@ -136,8 +131,8 @@ def answer_posteriors(survey: Survey, people: People | None = None) -> list[Answ
                         answers[code],
                         prior,
                         None if joint is None else joint[code],
-                        _bound(prior, gamma),
-                        _bound(prior, most),
+                        _bound(prior, single[question_of[attribute.name].name]),
+                        _bound(prior, whole_record),
                     )
                 )
     return posteriors

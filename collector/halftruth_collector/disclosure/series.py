@@ -16,10 +16,12 @@ class SeriesAudit:
     """Total amplification of a series, and the part that one wave spends.
 
     `total` is of all reports of one person, and `cost` of one report in this wave, as the ledger of
-    a device counts it. `waves` like this one are within the total; None if the wave costs nothing.
+    a device counts it. `whole` says what the total covers, as in :class:`.Protection`. `waves` like
+    this one are within the total; None if the wave costs nothing.
     """
 
     series: Series
+    whole: str
     total: Guarantee
     cost: Guarantee
     waves: int | None
@@ -36,17 +38,17 @@ def audit_series(survey: Survey, protection: Protection) -> SeriesAudit | None:
         waves = 0
         while waves < MOST_WAVES and cost ** (waves + 1) <= total:
             waves += 1
-    return SeriesAudit(survey.series, protection.series, Guarantee(cost), waves)
+    return SeriesAudit(survey.series, protection.whole, protection.series, Guarantee(cost), waves)
 
 
 def series_sections(audit: SeriesAudit) -> tuple[Section, ...]:
     """Return the sections on the total of a series; bounds are rounded up."""
     promise = (
-        f"All reports of one person in the series {audit.series.id} together make what was thought"
-        f" {rounded_up(PRIOR)} likely at most {rounded_up(audit.total.posterior)} likely"
+        f"{audit.whole}: all reports of one person in the series {audit.series.id} make what was"
+        f" thought {rounded_up(PRIOR)} likely at most {rounded_up(audit.total.posterior)} likely"
         f" (γ = {audit.total.written}), whoever they are and whatever else is known, however many"
-        " waves there will be: their device multiplies the amplifications of the waves, and"
-        " refuses a wave that would exceed this total."
+        " waves there will be, if no wave leaves other answers unprotected. Their device multiplies"
+        " the amplifications of the waves, and refuses a wave that would exceed this total."
     )
     if audit.waves is not None:
         promise += (

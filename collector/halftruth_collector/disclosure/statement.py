@@ -51,7 +51,7 @@ def statement(audit: Audit) -> Statement:
 def _promise(audit: Audit) -> Section:
     done, sentences = len(audit.protection.in_words), audit.protection.sentences()
     paragraphs = [" ".join(part) for part in (sentences[:done], sentences[done:]) if part]
-    if audit.protection.protected or audit.protection.provable:
+    if audit.protection.bounded:
         paragraphs.append(
             "This holds against whoever sees the report, the collector's own operator among them,"
             " and however they compute. Prior beliefs may rest on anything but this report."
@@ -97,7 +97,11 @@ def _answers(audit: Audit) -> Section | None:
     notes.append("A question with several answers is one question.")
     if audit.protection.unprotected:
         notes.append(
-            "Before and after: given what is sent unperturbed, and answers that a report proved."
+            f"The last two columns are among {audit.protection.people}, if the answer is as likely"
+            " among them before. The columns about the population include what those answers tell"
+            " by themselves."
+            if has_pilot
+            else f"Before and after: among {audit.protection.people}."
         )
     if has_pilot and any(answer.joint is None for answer in shown):
         notes.append(f"“{UNDEFINED}” where there are too many possible records to compute it.")
@@ -164,7 +168,7 @@ _RESTS_ON = {
 
 
 def _again(audit: Audit) -> Section | None:
-    if not audit.protection.protected:
+    if not audit.protection.bounded:
         return None
     more = _ANEW[audit.protection.randomized_by]
     if audit.protection.randomized_by == "device":
@@ -172,8 +176,8 @@ def _again(audit: Audit) -> Section | None:
     return Section(
         "Someone who takes part more than once",
         (
-            f"After {TIMES} independent reports of the same answers by one person the bound on the"
-            f" whole record is {audit.twice}; k of them raise γ to its kth power. {more}",
+            f"{audit.protection.whole}, after {TIMES} independent reports of the same answers by"
+            f" one person: {audit.twice}. k reports raise γ to its kth power. {more}",
         ),
     )
 
@@ -195,9 +199,8 @@ def _relay(audit: Audit) -> tuple[Section, Section] | None:
             *relayed.sentences(),
             "This is amplification by shuffling (Feldman, McMillan & Talwar 2021), from"
             f" ε = {losses.local_epsilon:.3g} of each report to ε = {_up(losses.epsilon)} with"
-            f" δ = 1 in {number(round(1 / losses.delta))}: with that chance at most a batch is more"
-            f" than e^{_up(losses.tail)} times as likely by one answer as by another. What the"
-            " others' reports tell of everybody is besides.",
+            f" δ = 1 in {relayed.chance}: with that chance at most a batch is more than"
+            f" e^{_up(losses.tail)} times as likely by one answer as by another.",
             *relayed.sees(),
         ),
     )
@@ -213,7 +216,7 @@ _RELEASES = {
 
 
 def _counts(audit: Audit) -> Section | None:
-    if not audit.protection.protected:
+    if not audit.protection.bounded:
         return None
     title, bound = "Someone who sees only the counts", audit.counts
     if bound is None:
@@ -246,8 +249,8 @@ def _counts(audit: Audit) -> Section | None:
             " answer as by another. This is amplification by shuffling, from"
             f" ε = {bound.local_epsilon:.3g} of each report to ε = {_up(bound.epsilon)} with"
             f" δ = {chance}: whatever is looked for in the counts, its probability by one answer is"
-            f" at most e^ε times that by another, plus δ; {closed_form}. What the others' reports"
-            " tell of everybody is besides."
+            f" at most e^ε times that by another, plus δ; {closed_form}. This does not include what"
+            " the others' reports say about everybody."
         )
     return Section(
         title,

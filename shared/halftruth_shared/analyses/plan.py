@@ -143,7 +143,9 @@ class RelayedPlan(Message, frozen=True, kw_only=True):
 
     `gamma` is the largest integer γ for which a batch of `batch` honest reports keeps the requested
     bound. A property with a prior probability of 5 % has a posterior probability of at most `apart`
-    percent if relay and collector do not collude, and at most `together` percent if they do.
+    percent, except with a probability of 10⁻⁸ (10⁻⁶ below 2 000 reports), if relay and collector do
+    not collude and the relay passes on what it received and adds nothing, and at most `together`
+    percent in any other case.
     """
 
     batch: int

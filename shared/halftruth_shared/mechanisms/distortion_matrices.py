@@ -216,16 +216,21 @@ class DistortionMatrices(Mechanism):
                 words = self.designs[attribute.name].in_words(attribute)
                 labels.setdefault(words, []).append(f"“{attribute.label_in()}”")
         sentences = [f"For {', '.join(names)}, {words}" for words, names in labels.items()]
-        if any(
-            attribute.sensitive
-            and len(self.protected_answers(attribute)) < len(attribute.categories)
-            for attribute in schema.attributes
-        ):
+        if any(self._leaves_missing(attribute) for attribute in schema.attributes):
             sentences.append(
                 "Whether somebody answered is not randomized, and may itself tell something of the"
                 " answer. What follows is of those who did."
             )
         return sentences
+
+    def _leaves_missing(self, attribute: Attribute) -> bool:
+        """Return true if answers are randomized, but not whether there is one."""
+        answered = self.protected_answers(attribute)
+        if len(answered) == len(attribute.categories):
+            return False
+        rows = [[row[u] for u in answered] for row in self.matrix(attribute)]
+        revealed = any(any(row) and not all(row) for row in rows)
+        return attribute.sensitive or attribute.name in self.designs or not revealed
 
 
 def _parse_matrix(rows: Sequence[Sequence[Rational]], field: str) -> Matrix:

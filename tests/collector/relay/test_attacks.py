@@ -6,14 +6,17 @@ collude, and who can detect the attack: the device, the relay or the collector.
 
 import base64
 import logging
+import secrets
 from dataclasses import replace
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
+from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 from halftruth_collector import operations as collecting
 from halftruth_collector.relay import operations as relaying
 from halftruth_shared import ParameterError, Relay
 from halftruth_shared.protocol.reports import Receipt
-from halftruth_shared.protocol.sealing import create_sealing_key, open_envelope
+from halftruth_shared.protocol.sealing import create_sealing_key, open_envelope, relayed_size
 from relays import Device, inner_reports
 
 
@@ -45,7 +48,8 @@ def receipt(response):
 # A relay ------------------------------------------------------------------------------------------
 
 
-def test_dropping_reports_reveals_nothing_and_lowers_the_count(make, post):
+def test_dropping_reports_lowers_the_count(make, post):
+    """The other reports hide among fewer."""
     parties = make(batch=5)
     devices = parties.fill(10)
     kept = inner_reports(parties.relay_store)[:6]
@@ -97,11 +101,64 @@ def test_added_reports_make_the_count_exceed_that_of_the_relay(make, post):
     assert parties.counted() == 3 > parties.held()
 
 
+def test_a_relay_that_adds_reports_drops_others_and_reads_the_counts_learns_a_report(make, post):
+    """No collusion is needed, so the promise assumes that a relay does neither."""
+    parties = make(batch=5)
+    asked = Device((1, 2))
+    assert parties.send(asked).status_code == 202
+    [target] = inner_reports(parties.relay_store)
+    parties.fill(4)
+    keys = parties.relay.extensions["halftruth"].sealing_keys
+    size, digest = parties.survey.report_space.packed_size, parties.survey.digest
+
+    def opened(device):
+        outer = base64.b64decode(device.sealed(parties.survey)["sealed"])
+        return open_envelope(keys, digest, device.relay_id, outer, size)
+
+    own = [Device((0, n % 3)) for n in range(4)]
+    assert receipt(post(parties, target, *map(opened, own)))["accepted"] == 5
+    left = cells(parties)
+    for device in own:
+        left[device.values[0]][device.values[1]] -= 1
+    assert left[asked.values[0]][asked.values[1]] == sum(map(sum, left)) == 1
+    # The numbers of relay and collector are equal.
+    assert parties.counted() == parties.held() == 5
+
+
+def test_random_bytes_of_anybody_fill_a_batch_without_changing_results(make):
+    """They need no token, and only the collector can tell them from reports."""
+    parties = make(batch=3)
+    relay, digest = parties.survey.relay, parties.survey.digest
+    inner = relayed_size(parties.survey.report_space.packed_size)
+    hpke = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_128_GCM)
+    for _ in range(2):
+        junk = Device((0, 0))
+        info = b"halftruth relay envelope 1\n" + bytes.fromhex(digest) + junk.relay_id.bytes
+        key = X25519PublicKey.from_public_bytes(bytes.fromhex(relay.key))
+        sealed = hpke.encrypt(secrets.token_bytes(inner), key, info=info)
+        report = {"id": str(junk.relay_id), "sealed": base64.b64encode(sealed).decode()}
+        body = {"digest": digest, "reports": [report]}
+        assert parties.http.post(parties.path, json=body).status_code == 202
+    assert parties.send(Device((1, 2))).status_code == 202
+    assert parties.held() == 3
+    parties.close()
+    found = cells(parties)
+    assert found[1][2] == sum(map(sum, found)) == 1
+    [day] = parties.store.reports.daily_outcomes("health")
+    assert day.refused == {"report-error": 2}
+
+
 def test_a_relay_cannot_alter_reports_or_send_them_to_another_survey(make, post):
     parties = make(batch=2)
     parties.fill(2)
     [one, other] = inner_reports(parties.relay_store)
-    forged = bytes([one[0] ^ 1]) + one[1:], one[:-1], one + b"\0", other[:-1] + b"\0", b""
+    forged = (
+        bytes([one[0] ^ 1]) + one[1:],
+        one[:-1],
+        one + b"\0",
+        other[:-1] + bytes([other[-1] ^ 1]),
+        b"",
+    )
     assert receipt(post(parties, *forged)) == {"accepted": 0, "duplicates": 0, "refused": 5}
     [day] = parties.store.reports.daily_outcomes("health")
     assert day.refused == {"report-error": 5}

@@ -144,14 +144,18 @@ def test_provable_answers_are_stated_with_the_bound_of_the_other_answer():
     mechanism = DistortionMatrices({}, {"a": STORIES[forced], "b": STORIES[triangular]})
     found = Protection.of(Survey("s", "S", schema("a", "b"), mechanism))
     assert (found.protected, found.unperturbed, [*found.provable]) == (("a",), (), ["b"])
-    assert found.record.gamma == 5
+    assert found.record.gamma == 5 * 4
     proved = found.sentences()[2].replace("\N{NARROW NO-BREAK SPACE}", " ")
     # 5 % · 4 / (5 % · 4 + 95 %) = 17.4 %.
     assert proved == (
         "Of “b”, a report can prove the answer “no”, which this survey takes not to be sensitive."
-        " It never proves “yes”: from 5 % to at most 17.4 % (γ = 4)."
+        " It never proves “yes”: to someone who already knows all other answers, from 5 % to at"
+        " most 17.4 % (γ = 4)."
     )
-    assert found.sentences()[3].startswith("All other answers together: ")
+    assert found.sentences()[3].startswith(
+        "All other answers together, among people with the same answer to “b” where a report proves"
+        " it: "
+    )
 
 
 def test_provable_answers_are_stated_for_questions_that_are_not_sensitive():

@@ -4,7 +4,7 @@ import { inLanguage } from "../documents.js";
 import { bound, inHundred, PRIOR_TENTHS, protection } from "../protection.js";
 import { filterQuestions } from "./receipt.js";
 import { button, buttons, card, element, surveyText } from "./views.js";
-import { hidesMore } from "./wording.js";
+import { chanceOf, hidesMore } from "./wording.js";
 
 /**
  * @import { Ledger } from "../ledger.js"
@@ -94,12 +94,11 @@ function asker({ askedBy, purpose, contact, privacyNotice }, words) {
 /** What others can learn, in natural frequencies, and facts about the report.
  * @type {(protection: Protection, session: Session, fit: Fit, words: Wording) => HTMLElement[]} */
 function consequences(protection, { survey: { schema, relay }, relayFigures }, fit, words) {
-  const { prior } = protection;
   return [
     // Show unprotected answers first, outside the collapsed section.
     ...words.exceptions(protection, schema).map((text) => element("p", {}, text)),
     element("h3", {}, words.say("learn")),
-    element("p", {}, words.say("suppose", { count: inHundred(prior) })),
+    element("p", {}, words.suppose(protection, schema)),
     figures(outlook(protection, words, relayFigures)),
     element(
       "ul",
@@ -154,7 +153,7 @@ function consent(text, { agreed, missing, agree }, words) {
 
 /**
  * Bounds on how many of 100 people have a secret that 5 of 100 people have: before a report, given
- * the report, and given unperturbed answers.
+ * the report, and given unperturbed answers. All people have the same unperturbed and proved answers.
  *
  * Given the report, the first bound holds for every secret. Further bounds are for a single answer,
  * to someone who knows all other answers, if it is smaller, and for all waves of a series. With a
@@ -167,15 +166,15 @@ export function outlook({ prior, whole, single, series }, words, relay = null) {
   const before = inHundred(prior);
   const after = inHundred(whole?.posterior ?? 1_000);
   const ofOne = single && inHundred(single.posterior);
-  const line = (/** @type {Key} */ key, /** @type {number} */ count) => ({
-    label: words.say(key),
+  const line = (/** @type {Key} */ key, /** @type {number} */ count, values = {}) => ({
+    label: words.say(key, values),
     value: words.say("atMost", { count }),
     count,
   });
   return [
     { label: words.say("before"), value: String(before), count: before },
     ...(hidesMore(relay)
-      ? [line("relayApart", relay.apart), line("relayTogether", relay.together)]
+      ? [line("relayApart", relay.apart, { chance: chanceOf(relay.delta) }), line("relayTogether", relay.together)]
       : [line("after", after), ...(ofOne !== null && ofOne < after ? [line("afterSingle", ofOne)] : [])]),
     ...(series ? [line("afterSeries", inHundred(series.bound?.posterior ?? 1_000))] : []),
     { label: words.say("ordinary"), value: "100", count: 100 },

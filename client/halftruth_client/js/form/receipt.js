@@ -2,10 +2,11 @@
 
 import { isCounted } from "../memory.js";
 import { least, most } from "../mechanisms/base.js";
-import { inHundred, protection, unperturbed } from "../protection.js";
+import { inHundred, protection } from "../protection.js";
 import { hidesMore } from "./wording.js";
 
 /**
+ * @import { Protection } from "../protection.js"
  * @import { Survey } from "../survey.js"
  * @import { Line } from "./views.js"
  * @import { Wording } from "./wording.js"
@@ -56,52 +57,60 @@ export function receipt(survey, report, words, { record = null, relay = null } =
     const number = words.say("likelier", { some: likelier, all: combinations });
     lines.push({ label: words.say("code"), value: `${code}\n${number}` });
   }
-  const chances = frequencies(survey, report.values, record, isDrawn, words);
-  const learnt = learnable(survey, relay, words);
+  const promise = protection(survey, new Set(schema.names));
+  const chances = frequencies(survey, promise, report.values, record, isDrawn, words);
+  const learnt = learnable(survey, promise, report.values, relay, words);
   return [...(chances ? [chances] : []), ...lines, ...(learnt ? [learnt] : [])];
 }
 
 /**
  * Line with the number of people with other answers, and with these, who would send the same
- * report; null if nothing is perturbed. If the questions were drawn, it is of people who report on
- * the same questions.
+ * report; null if nothing is perturbed. All have the same unperturbed answers. If the questions were
+ * drawn, it is of people who report on the same questions.
  *
  * @param {Survey} survey
+ * @param {Protection} promise
  * @param {readonly number[]} values
  * @param {Answers} record
  * @param {boolean} isDrawn
  * @param {Wording} words
  * @returns {Line | null}
  */
-function frequencies(survey, values, record, isDrawn, words) {
-  const { schema, mechanism } = survey;
+function frequencies({ schema, mechanism }, promise, values, record, isDrawn, words) {
+  const { unperturbed } = promise;
+  const open = new Set(unperturbed.map(({ name }) => name));
   const { codes, symbol } = mechanism.contents(values);
   const positions = symbol ? symbol.positions : codes.map(([j]) => j);
   const reported = positions.map((j) => schema.names[j]);
   const sent = symbol ? schema.names.map(() => 0) : values;
-  const { own, others } = mechanism.likelihoods(values, record ? schema.encode(record, reported) : sent);
+  const { own, others } = record
+    ? mechanism.likelihoods(values, schema.encode(record, reported), open)
+    : mechanism.likelihoods(values, sent);
   if (others === null) return null;
   const any = { least: least([own, others.least]), most: most([own, others.most]) };
   const shown = record ? others : any;
   const { base, figures } = words.frequencies([shown.least, shown.most, own]);
   const [fewest, greatest, yours] = figures;
   const figure = words.between([fewest, greatest]);
-  const isAll = unperturbed(survey, new Set(schema.names)).length === 0;
-  const same = others.most.sign() > 0 ? `${words.say("sameOfOthers")} ` : "";
+  const isAll = unperturbed.length === 0;
+  const same = words.same({ ...promise, provable: [] }, schema);
+  const also = others.most.sign() > 0 ? `${words.say("sameOfOthers")} ` : "";
   const withAny = words.say(isAll ? "withAny" : "withAnyProtected", { figure });
   const withOthers = words.say(isAll ? "withOthers" : "withOthersProtected", { figure });
   return {
-    label: `${same}${words.say(isDrawn ? "sendThisDrawn" : "sendThis", { base })}`,
+    label: `${also}${words.say(isDrawn ? "sendThisDrawn" : "sendThis", { base, same })}`,
     value: record ? `${withOthers}\n${words.say("withYours", { figure: yours })}` : withAny,
   };
 }
 
 /** Line with the largest posterior given the report, as in the introduction; null without a bound.
- * @type {(survey: Survey, relay: import("../shuffling.js").RelayFigures | null, words: Wording) => Line | null} */
-function learnable(survey, relay, words) {
-  const { prior, unperturbed, provable, hidden, whole } = protection(survey, new Set(survey.schema.names));
+ * @type {(survey: Survey, promise: Protection, values: readonly number[],
+ *   relay: import("../shuffling.js").RelayFigures | null, words: Wording) => Line | null} */
+function learnable({ schema }, promise, values, relay, words) {
+  const { prior, unperturbed, provable, hidden, whole } = promise;
   if (hidden === 0 || whole === null) return null;
-  const counts = { before: inHundred(prior), after: inHundred(whole.posterior) };
+  const same = words.same(promise, schema, values);
+  const counts = { before: inHundred(prior), after: inHundred(whole.posterior), same };
   const isAll = unperturbed.length + provable.length === 0;
   const value = hidesMore(relay)
     ? words.say("learntRelay", { ...counts, relayed: words.relayed(relay) })

@@ -1,6 +1,6 @@
 /** The form's texts about a survey, answers and a report, for pages with their own forms. */
 
-import { inHundred, protection } from "../protection.js";
+import { protection } from "../protection.js";
 import { loadRelayFigures } from "../session.js";
 import { Questionnaire } from "../questionnaire.js";
 import { chooseLanguage, loadWording } from "./languages.js";
@@ -46,7 +46,7 @@ export async function promiseOf(client, survey, { language } = {}) {
   const fit = mechanism.fit(await client.view(survey));
   return {
     figures,
-    suppose: words.say("suppose", { count: inHundred(figures.prior) }),
+    suppose: words.suppose(figures, schema),
     outlook: outlook(figures, words, relay),
     happening: happening(figures, fit, words, survey.relay),
     exactly,

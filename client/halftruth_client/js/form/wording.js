@@ -2,6 +2,7 @@
 
 import { NO_ANSWER, NOT_ASKED } from "../attribute.js";
 import { inLanguage } from "../documents.js";
+import { inHundred } from "../protection.js";
 import { ONE } from "../rational.js";
 import { ENGLISH } from "./words.js";
 
@@ -53,6 +54,7 @@ export class Wording {
       const value = values[name];
       if (value === undefined) return all;
       if (typeof value === "number") return this.decimal.format(value);
+      if (value === "") return value;
       // Isolate the value, which can have another text direction.
       return this.isForeign ? `\u2068${value}\u2069` : value;
     });
@@ -163,14 +165,14 @@ export class Wording {
     const sentences = [...this.designs(designs, attributesOf(schema)), ...this.exceptions(protection, schema)];
     if (hidden === 0) return sentences;
     if (whole === null) return [...sentences, this.say("unbounded")];
-    const whose = this.say(unperturbed.length + provable.length > 0 ? "others" : "whole");
+    const isAll = unperturbed.length + provable.length === 0;
+    const whose = isAll ? this.say("whole") : this.say("others", { same: this.same(protection, schema) });
     const epsilon = this.point(String(whole.epsilon));
     sentences.push(this.say("promise", { whose, epsilon, ...this.figures(prior, whole) }));
     if (single !== null) sentences.push(this.say("single", { bound: this.bound(prior, single) }));
     if (series) sentences.push(this.say("promiseSeries", { whose, bound: this.bound(prior, series.bound) }));
     if (relay) {
-      const batch = String(relay.batch).replace(/\B(?=(\d{3})+$)/g, GAP);
-      const values = { batch, together: relay.together, relayed: this.relayed(relay) };
+      const values = { batch: grouped(relay.batch), together: relay.together, relayed: this.relayed(relay) };
       sentences.push(this.say(hidesMore(relay) ? "relayedThrough" : "relayTooSmall", values));
     }
     if (timed) sentences.push(this.say("timed"));
@@ -190,9 +192,37 @@ export class Wording {
     return unperturbed.length > 0 ? [this.unperturbed(unperturbed), ...proofs] : proofs;
   }
 
+  /** What the people have in common that the bounds of a survey compare: their unperturbed answers, and
+   * answers that a report proves. With a report, the proved answers are known. Empty if nothing.
+   * @type {(protection: Protection, schema: Schema, report?: readonly number[]) => string} */
+  same({ unperturbed, provable }, { attributes }, report) {
+    const proves = (/** @type {Attribute} */ { name, categories }, /** @type {number} */ j) =>
+      provable.some((each) => each.name === name && (!report || categories[report[j]] === each.answer));
+    const proved = attributes.filter(proves);
+    const count = unperturbed.length + proved.length;
+    if (count === 0) return "";
+    const sent = this.labels(report ? [...unperturbed, ...proved] : unperturbed);
+    if (report || proved.length === 0) return this.say("same", { labels: sent, count });
+    const where = this.say("whereProved", { labels: this.labels(proved), count: proved.length });
+    const labels = unperturbed.length > 0 ? this.say("andTo", { sent, proved: where }) : where;
+    return this.say("same", { labels, count });
+  }
+
+  /** The sentence that introduces numbers of people.
+   * @type {(protection: Protection, schema: Schema) => string} */
+  suppose(protection, schema) {
+    const values = { count: inHundred(protection.prior), same: this.same(protection, schema) };
+    return this.say("suppose", values);
+  }
+
+  /** @param {readonly Attribute[]} attributes */
+  labels(attributes) {
+    return attributes.map((each) => this.say("quoted", { text: this.label(each) })).join(", ");
+  }
+
   /** @param {RelayFigures} figures */
-  relayed({ apart, together }) {
-    return this.say("relayed", { apart, together });
+  relayed({ apart, together, delta }) {
+    return this.say("relayed", { apart, together, chance: chanceOf(delta) });
   }
 
   /** Sentence about an accepted report.
@@ -259,6 +289,17 @@ export class Wording {
       gamma: this.point(gamma),
     };
   }
+}
+
+/** The number of trials in which an event of a small probability is expected once.
+ * @param {number} delta */
+export function chanceOf(delta) {
+  return grouped(Math.round(1 / delta));
+}
+
+/** @param {number} integer */
+function grouped(integer) {
+  return String(integer).replace(/\B(?=(\d{3})+$)/g, GAP);
 }
 
 /** True if the batch of the relay improves the bound of a single report.

@@ -54,7 +54,8 @@ import { ONE } from "../rational.js";
  * @property {ReadonlyMap<string, import("./designs.js").Design>} [designs] By attribute, for respondents.
  * @property {(below: RandomBelow) => number} [drawView] Before the answers; without it, all is asked.
  * @property {(view: number) => readonly string[]} [asked] Names of the attributes of a report about a view.
- * @property {(values: readonly number[], codes: readonly number[]) => Likelihoods} likelihoods Given its view.
+ * @property {(values: readonly number[], codes: readonly number[], known?: ReadonlySet<string>) => Likelihoods} likelihoods
+ *   Given its view; other answers agree on the known attributes.
  * @property {(view?: number) => Fit} fit Probability of agreement, perhaps for reports about a view.
  * @property {(view?: number) => Practice | null} practice
  *   Null if nothing is perturbed, or there are too many answers for one question.

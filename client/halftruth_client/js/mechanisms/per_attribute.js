@@ -41,17 +41,21 @@ export class AttributeMechanism extends RecordMechanism {
   }
 
   /** @type {import("./base.js").Mechanism["likelihoods"]} */
-  likelihoods(values, codes) {
+  likelihoods(values, codes, known = new Set()) {
     const rows = this.#perturbed().map((j) => {
-      const row = Array.from(this.schema.attributes[j].categories, (_, u) => this.chance(j, values[j], u));
-      return { own: row[codes[j]], rest: row.filter((_, u) => u !== codes[j]) };
+      const { name, categories } = this.schema.attributes[j];
+      const row = Array.from(categories, (_, u) => this.chance(j, values[j], u));
+      return { own: row[codes[j]], rest: known.has(name) ? [] : row.filter((_, u) => u !== codes[j]) };
     });
     const own = product(rows.map((row) => row.own));
-    if (rows.length === 0) return { own, others: null };
+    if (rows.every(({ rest }) => rest.length === 0)) return { own, others: null };
     const extreme = (/** @type {typeof least} */ pick) => {
       const best = rows.map((row) => pick([row.own, ...row.rest]));
       // At least one answer must differ.
-      return pick(rows.map(({ rest }, j) => product(best.map((share, i) => (i === j ? pick(rest) : share)))));
+      const differing = rows.flatMap(({ rest }, j) => {
+        return rest.length > 0 ? [product(best.map((share, i) => (i === j ? pick(rest) : share)))] : [];
+      });
+      return pick(differing);
     };
     return { own, others: { least: extreme(least), most: extreme(most) } };
   }

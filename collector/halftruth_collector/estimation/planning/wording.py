@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from halftruth_shared.analyses.plan import Planned, PlannedMargin, PlanResult
+from halftruth_shared.relayed import delta_of
 from halftruth_shared.results.wording import GAP, half_width, number, percent, value
 
 from ..reliability import RELIABILITIES, UNDETERMINED, grades
@@ -161,10 +162,12 @@ def footnotes(result: PlanResult, pilot: bool = False) -> Iterator[str]:
     if (relayed := result.relayed) is not None:
         yield (
             f"Behind a relay: the same kind of mechanism with γ = {number(relayed.gamma)}, the"
-            f" largest that the bound allows in a batch of {number(relayed.batch)} honest reports."
-            " If 5 of 100 people are believed to have a secret, a report can raise that to at most"
-            f" {relayed.apart} if the relay and the asker do not work together, and to at most"
-            f" {relayed.together} if they do."
+            f" largest that the bound allows in a batch of {number(relayed.batch)} honest reports"
+            " that can be opened. If 5 of 100 people are believed to have a secret, a report can"
+            f" raise that to at most {relayed.apart}, but for a chance of 1 in"
+            f" {number(round(1 / delta_of(relayed.batch)))}, if the relay does not work together"
+            " with the asker, passes on what it received and adds nothing; and to at most"
+            f" {relayed.together} in any other case."
         )
     for each in result.margins:
         if each.quantity == "share_within" and each.examined < each.possible:
