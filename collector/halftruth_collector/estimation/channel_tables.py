@@ -8,12 +8,15 @@ from functools import cached_property
 import numpy as np
 from halftruth_shared import Channel
 from halftruth_shared.analyses.base import Target
-from halftruth_shared.channels import MarginMoments
+from halftruth_shared.channels import MarginMoments, WeightMoments
 from halftruth_shared.channels.axes import Array, Places, joint_cell
 
 from .counts import Counts
 from .table import Reconstruction, ReportDistribution, Table, check_cells
 from .variances import UnitVariance, covariance, effective_reports, variance
+
+#: Share of all people that is a rounding error.
+_ROUNDING = 1e-12
 
 #: Number of reports whose contributions are computed at once.
 _CONTRIBUTIONS = 2**16
@@ -63,7 +66,15 @@ class ChannelTable(Table):
         return variance(self._second_moment, self.value, self.reports, target)
 
     def _unit_variance(self, target: Target) -> UnitVariance:
-        return unit_variance(self.channel, target)
+        """Unit variances, with other people in proportion to the estimates cut at 0."""
+        moments, people = self.channel.weight_moments(), np.maximum(self.value, 0.0)
+        # Mean squared weights if the shares are `people`, without the people of the cell.
+        of_all = self.channel.solve_squared(self.channel.forward(people))
+        others = people.sum() - people
+        known = others > _ROUNDING * people.sum()
+        mean = (of_all - moments.own * people) / np.where(known, others, 1.0)
+        rest = np.where(known, mean, _even(moments))
+        return UnitVariance.of_weights(moments.own, rest, moments.largest_other, target)
 
     def _covariance(self, target: Target) -> Array:
         """[A⁻¹D(λ̂)A⁻ᵀ − π̂π̂ᵀ]/(N−1); for *respondents* with D(π̂) in place of π̂π̂ᵀ."""
@@ -154,8 +165,12 @@ class RecordReconstruction(Reconstruction):
 def unit_variance(channel: Channel, target: Target) -> UnitVariance:
     """N times the variance of each share of the table of a channel."""
     moments = channel.weight_moments()
-    even = (moments.total - moments.own) / (moments.own.size - 1)
-    return UnitVariance.of_weights(moments.own, even, moments.largest_other, target)
+    return UnitVariance.of_weights(moments.own, _even(moments), moments.largest_other, target)
+
+
+def _even(moments: WeightMoments) -> Array:
+    """Return the expected squared weight for each cell of a report from any other cell."""
+    return np.asarray((moments.total - moments.own) / (moments.own.size - 1))
 
 
 def _largest_weight(channel: Channel) -> float:

@@ -31,6 +31,7 @@ from .intervals import SHARE, intervals_at
 from .reconstruction import reconstruction
 from .report_model import ReportPart, report_parts
 from .table import DerivedTable, ReportDistribution, Table, TableSource
+from .variances import UnitVariance
 
 #: Familywise level of the test, over all tables of a result.
 LEVEL = 0.01
@@ -283,6 +284,9 @@ class _MostLikely(DerivedTable):
 
     def report_distributions(self, shares: Array) -> Iterable[ReportDistribution]:
         return self.joint.report_distributions(shares)
+
+    def unit_variance(self) -> UnitVariance | None:
+        return self.joint.unit_variance()
 
     def _variance(self, target: Target) -> Array:
         return self.joint.variance()

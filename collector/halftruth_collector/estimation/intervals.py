@@ -4,10 +4,10 @@ Estimates are (nearly) unbiased and can lie outside the possible range of their 
 cannot. The range is a property of the quantity (`Quantity`). `ConfidenceSets` are truncated to it
 in one place, where estimates become columns of results (`estimates.columns`).
 
-A share of a table has a score interval: all π with (π̂ − π)² ≤ z²·v(π). The variance v(π) equals the
-estimated variance at π = π̂ and changes with π as the mechanism implies, if the other cells change
-evenly. It is quadratic in π, so the ends solve a quadratic equation. For yes/no questions and
-gamma-diagonal matrices v(π) is exact, and the interval is the Wilson interval of the share of
+A share of a table has a score interval: all π with (π̂ − π)² ≤ z²·v(π), where v(π) is the variance
+if the share is π and other people are in proportion to the estimates of their cells, cut at 0. It
+is quadratic in π, so the ends solve a quadratic equation. For yes/no questions and gamma-diagonal
+matrices v(π) does not depend on the others, and the interval is the Wilson interval of the share of
 reports, with transformed ends. It keeps its level with few reports, unlike the Wald interval
 π̂ ± z·sd. In a domain, the sample size is reduced to match the estimated variance. Supports of
 itemsets and rules have normal intervals, because they are selected by a threshold.
@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .bounds import Array, check_confidence, normal_quantile
 from .table import Table
+from .variances import UnitVariance
 
 KINDS: tuple[SetKind, ...] = get_args(SetKind)
 INTERVAL, OUTSIDE, EVERYTHING, EMPTY, UNDEFINED = range(5)
@@ -127,16 +128,21 @@ def share_interval(
 
 
 def score_interval(
-    share: Array, variance: Array, slope: Array, curvature: Array, quantile: float
+    share: Array, design: UnitVariance, reports: float, quantile: float
 ) -> tuple[Array, Array]:
-    """Return the score interval: all π with (π̂ − π)² ≤ z²·(v + s·(π − π̂) + c·(π − π̂)²).
+    """Return the score interval: all π with (π̂ − π)² ≤ z²·v(π), and π̂ itself.
+
+    Where v(π̂) < 0, far outside of 0 to 1, π̂ is added, which does not change the possible part. If
+    no π fulfils the inequality, the interval is from π̂ to the π that comes closest.
 
     Parameters
     ----------
-    share, variance : ndarray
-        π̂ and v.
-    slope, curvature : ndarray
-        s, and c ≤ 0.
+    share : ndarray
+        π̂.
+    design : UnitVariance
+        N·v(π).
+    reports : float
+        N.
     quantile : float
         z.
 
@@ -144,15 +150,18 @@ def score_interval(
     --------
     Wilson's interval of 3 among 20 is 0.0524 to 0.3604 (Wilson 1927).
 
-    >>> p, n = np.array([0.15]), 20
-    >>> ends = score_interval(p, p * (1 - p) / n, (1 - 2 * p) / n, np.array([-1 / n]), 1.959964)
+    >>> binomial = UnitVariance(*(np.array([each]) for each in (0.0, 1.0, -1.0, 0.25)))
+    >>> ends = score_interval(np.array([0.15]), binomial, 20, 1.959964)
     >>> [round(float(end[0]), 4) for end in ends]
     [0.0524, 0.3604]
     """
-    z2 = quantile * quantile
-    leading, middle = 1 - z2 * curvature, z2 * slope / 2
-    root = np.sqrt(middle**2 + leading * z2 * variance)
-    return share + (middle - root) / leading, share + (middle + root) / leading
+    unit = quantile * quantile / reports
+    # The equation for the distance π − π̂ has no cancellation.
+    leading = 1 - unit * design.quadratic
+    middle = unit * (design.linear + 2 * design.quadratic * share) / 2
+    root = np.sqrt(np.maximum(middle**2 + leading * unit * design.at(share), 0.0))
+    lower, upper = (middle - root) / leading, (middle + root) / leading
+    return share + np.minimum(lower, 0.0), share + np.maximum(upper, 0.0)
 
 
 def table_intervals(table: Table, confidence: float = 0.95) -> tuple[Array, Array]:
@@ -166,16 +175,8 @@ def table_intervals(table: Table, confidence: float = 0.95) -> tuple[Array, Arra
 
 def intervals_at(table: Table, quantile: float) -> tuple[Array, Array]:
     """Return the interval ends for a given normal quantile."""
-    share, variance = table.value, table.variance()
-    design = table.unit_variance()
+    share, design = table.value, table.unit_variance()
     if design is None or table.reports < 2:
-        return share_interval(share, np.sqrt(variance), quantile, logit=table.logit)
-    n = table.reports
-    # The estimated variance has the divisor N − 1. It is 0 if all reports have the same weight.
-    own = np.where(np.isnan(variance), np.maximum(design.at(share), 0.0), (n - 1) * variance)
-    # A perturbed filter reduces the effective sample size of a domain.
-    possible = design.at(np.clip(share, 0.0, 1.0))
-    fewer = (own > possible) & (possible > 0)
-    effective = n * np.where(fewer, possible / np.where(fewer, own, 1.0), 1.0)
-    slope = (design.linear + 2 * design.quadratic * share) / effective
-    return score_interval(share, own / n, slope, design.quadratic / effective, quantile)
+        error = np.sqrt(table.variance())
+        return share_interval(share, error, quantile, logit=table.logit)
+    return score_interval(share, design, table.reports, quantile)

@@ -116,23 +116,34 @@ class MergedTable(DerivedTable):
         return self.joint.covariance(forms[:, self._cell])
 
     def unit_variance(self) -> UnitVariance | None:
-        """Return the mean variance of the parts of a merged cell, exact at the estimated share."""
+        """Return the variances of the finer cells, and of merged ones from the same moments."""
         parts = self.joint.unit_variance()
-        if parts is None:
-            return None
-        number = np.bincount(self._cell, minlength=self.value.size)
-        constant, linear, quadratic, worst = (
-            (np.bincount(self._cell, column.ravel(), number.size) / number).reshape(
-                self.value.shape
-            )
-            for column in parts
-        )
-        estimated = self.reports * self.variance()
-        met = estimated - (linear + quadratic * self.value) * self.value
-        merged = (number > 1).reshape(self.value.shape)
-        return UnitVariance(
-            np.where(merged, np.maximum(met, 0.0), constant), linear, quadratic, worst
-        )
+        if parts is None or self.reports < 2:
+            return parts and UnitVariance(*map(self._sums, parts))
+        columns = np.array([self._sums(column) for column in parts])
+        several = self._sums(np.ones(self.joint.value.shape)) > 1
+        large, alone = self.sampled(0.0), self.sampled(1.0)
+        for cell in np.argwhere(several):
+            place = tuple(cell)
+            of_population = large._variances_along(place)
+            mixed = of_population
+            if self.fraction:
+                by_perturbation = alone._variances_along(place)
+                mixed = (1 - self.fraction) * of_population + self.fraction * by_perturbation
+            nobody, half, everybody = mixed
+            quadratic = 2 * nobody - 4 * half + 2 * everybody
+            columns[(slice(3), *place)] = nobody, everybody - nobody - quadratic, quadratic
+        return UnitVariance(*columns)
+
+    def _variances_along(self, cell: tuple[int, ...]) -> Array:
+        """Return N times the variance of a cell whose share is 0, 1/2 and 1."""
+        form = np.zeros(self.value.shape)
+        form[cell] = 1.0
+        others = np.maximum(self.value, SOMEBODY) * (1 - form)
+        others /= others.sum()
+        along = [(1 - share) * others + share * form for share in (0.0, 0.5, 1.0)]
+        known = [self.null_covariance(shares, form.reshape(1, -1)).item() for shares in along]
+        return np.array(known) * (self.reports - 1)
 
     def _variance(self, target: Target) -> Array:
         if self.reports < 2:

@@ -171,7 +171,8 @@ class Table(ABC):
     def unit_variance(self) -> UnitVariance | None:
         """Return N times the variance of each cell as a function of its true share.
 
-        None if it is unknown, or if estimated shares are always within 0 to 1.
+        Other people are in proportion to the estimates of their cells, cut at 0. None if it is
+        unknown, or if estimated shares are always within 0 to 1.
         """
         large, alone = self._unit_variance("population"), self._unit_variance("respondents")
         if large is None or alone is None:
@@ -415,9 +416,17 @@ class DomainTable(DerivedTable):
             yield ReportDistribution(each.reports, each.chances, added)
 
     def unit_variance(self) -> UnitVariance | None:
+        """Return the unit variance among all people, scaled to the estimated variance.
+
+        A perturbed filter changes the effective sample size of a domain.
+        """
         if self.design is None:
             return None
-        return self.design(self.fraction).take(np.ix_(*self.kept[: self.dimensions]))
+        unit = self.design(self.fraction).take(np.ix_(*self.kept[: self.dimensions]))
+        estimated = (self.reports - 1) * self.variance()
+        possible = unit.at(np.clip(self.value, 0.0, 1.0))
+        known = (estimated > 0) & (possible > 0)
+        return unit.scaled(np.where(known, estimated, 1.0) / np.where(known, possible, 1.0))
 
     @property
     def cells_are_single(self) -> bool:

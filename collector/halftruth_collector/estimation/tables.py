@@ -229,12 +229,9 @@ class Tables:
 
     def _design(self, attributes: Sequence[str], fraction: float) -> UnitVariance:
         """N times the variance of the table of all people, as a function of the share."""
-        if not self.merging.places.keys().isdisjoint(attributes):
-            known = self._joint(attributes).sampled(fraction).unit_variance()
-            assert known is not None  # noqa: S101 - of a moment estimate it is known
-            return known
-        unit = partial(self.reconstruction.unit_variance, attributes)
-        return unit("population").mixed(unit("respondents"), fraction)
+        known = self._joint(attributes).sampled(fraction).unit_variance()
+        assert known is not None  # noqa: S101 - of a moment estimate it is known
+        return known
 
     def _error_of_base(self, table: DomainTable) -> float:
         """Standard error of the share of a domain, including sampling error for any target."""

@@ -47,8 +47,9 @@ _ROUNDING = 1e-12
 class UnitVariance(NamedTuple):
     """Expected N times the variance of every cell of a table.
 
-    As a function of the true share s of the cell, with all other people uniform on the other
-    cells, it is ``constant + linear·s + quadratic·s²``.
+    As a function of the true share s of the cell, it is ``constant + linear·s + quadratic·s²``. The
+    other people are in fixed proportions on the other cells: uniform before there are reports, and
+    as estimated afterwards.
 
     Attributes
     ----------
@@ -62,22 +63,25 @@ class UnitVariance(NamedTuple):
     worst: Array
 
     @classmethod
-    def of_weights(cls, own: Array, even: Array, largest: Array, target: Target) -> "UnitVariance":
+    def of_weights(
+        cls, own: Array, others: Array, largest: Array, target: Target
+    ) -> "UnitVariance":
         """Make the variance of an estimate that is a mean of one weight for each report.
 
-        `own` is the expected squared weight of the reports of people in a cell; `even` and
-        `largest` are that of other people: if they are uniform, and if all are in the largest cell.
+        `own` is the expected squared weight of the reports of people in a cell; `others` and
+        `largest` are that of other people: in their proportions, and if all are in the largest
+        cell.
         """
         slope = own - largest
         if target == "respondents":
             worst = largest + np.maximum(slope - 1, 0.0)
-            return cls(even, own - even - 1, np.zeros_like(own), worst)
+            return cls(others, own - others - 1, np.zeros_like(own), worst)
         share = np.clip(slope / 2, 0.0, 1.0)
         worst = largest + slope * share - share**2
-        return cls(even, own - even, np.full_like(own, -1.0), worst)
+        return cls(others, own - others, np.full_like(own, -1.0), worst)
 
     def at(self, share: float | Array) -> Array:
-        """Return the variance at a share, with the other people uniform."""
+        """Return the variance at a share, with the other people in their proportions."""
         return self.constant + self.linear * share + self.quadratic * share**2
 
     def smallest_share(self, z_squared_per_report: float) -> Array:
@@ -90,6 +94,10 @@ class UnitVariance(NamedTuple):
     def transpose(self, order: Sequence[int]) -> "UnitVariance":
         """Return the same for a table with its axes in another order."""
         return UnitVariance(*(column.transpose(order) for column in self))
+
+    def scaled(self, factor: Array) -> "UnitVariance":
+        """Return the variances times a factor of each cell."""
+        return UnitVariance(*(column * factor for column in self))
 
     def mixed(self, other: "UnitVariance", weight: float) -> "UnitVariance":
         """Return the weighted mean of two variances of the same cells."""

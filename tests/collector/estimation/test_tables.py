@@ -76,26 +76,24 @@ def test_covariance_and_variance_agree_with_the_weights_of_the_reports(
 def test_an_interval_ends_where_a_score_test_rejects(
     estimator, oracle, survey, reports, confidence, target
 ):
-    """The variance is that of the reports, changed as if people moved uniformly into the cell."""
+    """The variance is that at the end, with others in proportion to the estimates cut at 0."""
     z = norm.ppf(0.5 + confidence / 2)
     ends = np.stack(table_intervals(aim(estimator.table(["b", "a"]), target), confidence))
     support, n = oracle.support(survey, reports, "ba"), len(reports)
-    variance = oracle.variance(survey, reports, "ba", target) * (n - 1)
     channel, weights = oracle.matrix(survey, "ba"), oracle.contributions(survey, "ba")
 
     def of_design(cell, share):
-        """N times the variance at a share of the cell, with the other cells uniform."""
-        shares = np.full(support.size, (1 - share) / (support.size - 1))
+        """N times the variance at a share of the cell."""
+        others = np.maximum(support, 0) * (np.arange(support.size) != cell)
+        shares = (1 - share) * others / others.sum()
         shares[cell] = share
         squares = weights[cell] ** 2 @ (channel @ shares)
         return squares - (share**2 if target == "population" else share)
 
     for cell, both in enumerate(ends.reshape(2, -1).T):
-        at, possible = of_design(cell, support[cell]), of_design(cell, np.clip(support[cell], 0, 1))
-        scale = max(1, variance[cell] / possible)
         for end in both:
-            there = variance[cell] + scale * (of_design(cell, end) - at)
-            assert (end - support[cell]) ** 2 == pytest.approx(z**2 * there / n, rel=1e-8)
+            there = z**2 * of_design(cell, end) / n
+            assert (end - support[cell]) ** 2 == pytest.approx(there, rel=1e-8)
     assert (ends[0].ravel() < support).all()
     assert (support < ends[1].ravel()).all()
 

@@ -87,14 +87,7 @@ class PooledReconstruction(Reconstruction):
         by_view = self._columns.weights * reports
         overlaps = self._overlaps(free, by_view)
         arranged = shares.transpose([positions.index(j) for j in (*public, *free)])
-        axes = range(len(public), shares.ndim)
-
-        def component(inside: Sequence[int]) -> Array:
-            others = tuple(axis for axis in axes if axis - len(public) not in inside)
-            subset = sum(1 << (len(free) - 1 - axis) for axis in inside)
-            return np.asarray(arranged.sum(axis=others) * overlaps.pooled[subset])
-
-        grid = Grid.of(arranged.sum(axis=tuple(axes)), component, overlaps, reports)
+        grid = Grid.expected(arranged, overlaps, reports)
         order = tuple([*public, *free].index(j) for j in positions)
         influence = self._influence(attributes, by_view, overlaps)
         return PooledTable(tuple(attributes), grid, order, influence)

@@ -79,6 +79,19 @@ class Grid:
             cells[0] /= size
         return cls(grids[0], grids[1], overlaps, reports)
 
+    @classmethod
+    def expected(cls, table: Array, overlaps: Overlaps, reports: int) -> "Grid":
+        """Compose the expected table, if the shares have the given values; public axes first."""
+        free = len(overlaps.sizes)
+        axes = range(table.ndim - free, table.ndim)
+
+        def component(inside: Sequence[int]) -> Array:
+            others = tuple(axis for place, axis in enumerate(axes) if place not in inside)
+            subset = sum(1 << (free - 1 - axis) for axis in inside)
+            return np.asarray(table.sum(axis=others) * overlaps.pooled[subset])
+
+        return cls.of(table.sum(axis=tuple(axes)), component, overlaps, reports)
+
     @property
     def public(self) -> int:
         """Number of public axes."""
@@ -100,19 +113,53 @@ class Grid:
         result = agreement.expand(by_margin, sizes) * self.value
         result -= agreement.expand(by_overlap, sizes) * self.means**2
         result[everybody] += constant * shares
-        for axis, size in enumerate(sizes, self.public):
-            result = np.add(*np.split(result, [size], axis))
+        result = self._folded(result)
         even = shares / prod(sizes)
         result += (1 - shares) * (2 * table - even) / prod(sizes) / (reports - 1)
         known = constant + 1 / reports
         return _determined(_of(result, table, table**2, reports, target), known, target)
 
     def unit_variance(self, target: Target) -> UnitVariance:
-        """N times the variance of every cell of the table as a function of its share."""
-        overlaps, shape = self.overlaps, self.table.shape
-        sums = (overlaps.constants, overlaps.slopes, overlaps.squares)
-        unit = Overlaps(overlaps.sizes, overlaps.pooled, *(self.reports * each for each in sums))
-        return unit.unit_variance(prod(shape[: self.public]), shape, target)
+        """N times the variance of every cell of the table as a function of its share.
+
+        Other people are in proportion to the estimates of their cells, cut at 0. A table in which a
+        cell c has the share π is then α times these estimates q plus β more people in c.
+        """
+        sizes, shape, table = self.overlaps.sizes, self.table.shape, np.maximum(self.table, 0.0)
+        sums = (self.overlaps.constants, self.overlaps.slopes, self.overlaps.squares)
+        unit = Overlaps(sizes, self.overlaps.pooled, *(self.reports * each for each in sums))
+        even = unit.unit_variance(prod(shape[: self.public]), shape, target)
+        people = Grid.expected(table / table.sum(), unit, self.reports)
+        constant, by_margin, by_overlap = unit.second_moments(corrected=False)
+        # The mean weights of people in c, and their own moments, are equal for all cells.
+        own = agreement.subset_sums(unit.dimensions * unit.shares)
+        q, known = people.table, people.value[_at(slice(-1, None), sizes)]
+        mean = self._folded(agreement.expand(by_margin, sizes) * people.value) + constant * known
+        squared = self._folded(agreement.expand(by_overlap, sizes) * people.means**2)
+        product = self._folded(agreement.expand(by_overlap * own, sizes) * people.means)
+        others, cells = 1 - q, prod(sizes)
+        alone = others < _ROUNDING
+
+        def variance(share: float) -> Array:
+            alpha = (1 - share) / np.where(alone, 1.0, others)
+            beta = share - alpha * q
+            within = alpha * known + beta
+            result = alpha * mean + beta * (by_margin.sum() + constant)
+            result -= alpha**2 * squared + 2 * alpha * beta * product
+            result -= beta**2 * float(by_overlap @ own**2)
+            result += (1 - within) * (2 * share - within / cells) / cells
+            result -= share * (1 - share) * (target == "respondents")
+            return np.where(alone, even.at(share), result)
+
+        nobody, half, everybody = map(variance, (0.0, 0.5, 1.0))
+        quadratic = 2 * nobody - 4 * half + 2 * everybody
+        return UnitVariance(nobody, everybody - nobody - quadratic, quadratic, even.worst)
+
+    def _folded(self, margins: Array) -> Array:
+        """Sum numbers of the cells of all margins over the margins that contain each cell."""
+        for axis, size in enumerate(self.overlaps.sizes, self.public):
+            margins = np.add(*np.split(margins, [size], axis))
+        return margins
 
     def covariance(self, target: Target) -> Array:
         """Return the covariance of the cells of the table, shape (cells, cells)."""
