@@ -41,9 +41,12 @@ def test_more_attributes_improve_attacks_that_use_correlations():
 
 def test_more_components_reduce_the_benefit_to_zero():
     witness("HDC", "Experiment 2")
-    found = curves(more_components([2, 40, 100], **ASKED))
+    found = curves(more_components([2, 60, 100], **ASKED))
     for name in ("SF", "PCA-DR", "BE-DR"):
         assert found[name] == sorted(found[name])
+    # For other seeds the differences are 20 %, 1.3 % and 2.6 %, each to 0.3 points.
+    lower = [be < pca for be, pca in zip(found["BE-DR"], found["PCA-DR"], strict=True)]
+    assert lower == [False, True, True]
     assert found["BE-DR"][-1] == pytest.approx(found["UDR"][-1], rel=0.02)
     assert found["PCA-DR"][-1] == pytest.approx(found["NDR"][-1], rel=1e-6)
 
