@@ -71,13 +71,8 @@ def read_questionnaire(
             # Read it again, with edges of bins at the numbers that conditions compare.
             draft = SurveyDraft(edges=draft.missed_edges)
             _read(content, file, draft)
-    except ParameterError:
-        raise
-    except (
-        *(msgspec.MsgspecError, RecursionError, ValueError),
-        # Members of an unexpected type.
-        *(AttributeError, LookupError, TypeError),
-    ):
+    # The readers validate the format, so that any other error is a fault of this program.
+    except (msgspec.MsgspecError, RecursionError):
         raise ParameterError(
             f"{file}: expected a questionnaire of SurveyJS (JSON) or of LimeSurvey (.lss), or an"
             " XLSForm (.xlsx, .csv)",

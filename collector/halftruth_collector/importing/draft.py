@@ -56,8 +56,8 @@ _INLINE_TAG = re.compile(
 _TAG = re.compile(rf"</?[a-z]{_REST}|<![^<>]*>", re.I)
 _LINKED = re.compile(r"<(?:img|video|audio|iframe|object|embed|a\s[^<>]*href)\b", re.I)
 
-#: Bound on the absolute value of minima and maxima.
-_MAX_MAGNITUDE = 10**15
+#: Bound on the absolute value of smallest and largest answers.
+MAX_MAGNITUDE = 10**15
 
 #: Largest number of questions of a survey.
 MOST_QUESTIONS = 1_024
@@ -225,7 +225,7 @@ class SurveyDraft:
         # Parse only short texts, since expanding 1e99999999 takes minutes.
         low, high = parse_number(minimum), parse_number(maximum)
         for end, given in ((low, minimum), (high, maximum)):
-            if given not in (None, "") and (end is None or abs(end) >= _MAX_MAGNITUDE):
+            if given not in (None, "") and (end is None or abs(end) >= MAX_MAGNITUDE):
                 self.leave_out(name, "expected a minimum and a maximum of at most 15 digits")
                 return None
         if low is None or high is None:

@@ -7,6 +7,7 @@ from xml.etree.ElementTree import Element, ParseError
 import msgspec
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import fromstring
+from halftruth_shared.number import parse_number
 from halftruth_shared.texts import is_language
 
 from .conditions import Comparison, Dialect
@@ -63,11 +64,22 @@ _SETTINGS = {
     *("exclude_all_others", "max_answers", "min_answers", "random_group"),
 }
 
+#: Those of them that decide which rows are asked.
+_FILTERS = {"array_filter", "array_filter_exclude"}
+
 #: Tables that are read, or only concern the design of pages.
 _TABLES = {
     *("surveys", "surveys_languagesettings", "groups", "group_l10ns", "questions", "subquestions"),
     *("conditions", "question_l10ns", "answers", "answer_l10ns", "question_attributes", "themes"),
     *("themes_inherited", "questiontemplates"),
+}
+
+#: Cells that every row of a table has.
+_REQUIRED = {
+    "groups": {"gid"},
+    "questions": {"qid"},
+    "subquestions": {"qid", "title"},
+    "answers": {"qid", "code"},
 }
 
 #: Trivial conditions, and empty settings.
@@ -84,7 +96,8 @@ def read_limesurvey(content: bytes, draft: SurveyDraft) -> None:
     """Read a questionnaire into a draft; raise ValidationError if the format is invalid."""
     try:
         root = fromstring(content, forbid_dtd=True)
-    except (ParseError, DefusedXmlException, ValueError) as error:
+    except (ParseError, DefusedXmlException, ValueError, LookupError) as error:
+        # An unknown encoding is a LookupError.
         raise msgspec.ValidationError("expected XML without a document type") from error
     if root.findtext("LimeSurveyDocType") != "Survey":
         raise msgspec.ValidationError("expected a survey")
@@ -98,6 +111,9 @@ class _Reader:
     def __init__(self, draft: SurveyDraft, root: Element) -> None:
         self.draft = draft
         self.tables = {table.tag: _rows(table) for table in root if table.find("rows") is not None}
+        for name, cells in _REQUIRED.items():
+            if any(not cells <= row.keys() for row in self.table(name)):
+                raise msgspec.ValidationError(f"{name}: expected {' and '.join(sorted(cells))}")
         settings = self.table("surveys")
         self.main = (settings[0].get("language") if settings else None) or "en"
         named = [language.text or "" for language in root.iterfind("languages/language")]
@@ -197,9 +213,10 @@ class _Reader:
         for setting in sorted(
             _SETTINGS & {name for name, value in settings.items() if value not in _EMPTY}
         ):
-            self.draft.add_note(f"'{setting}' is left out", called)
+            add = self.draft.add_unconfirmed if setting in _FILTERS else self.draft.add_note
+            add(f"'{setting}' is left out", called)
         if not expressions and any(r.get("qid") == row["qid"] for r in self.table("conditions")):
-            self.draft.add_note("its conditions are left out", called)
+            self.draft.add_unconfirmed("its conditions are left out", called)
         made = [
             (wanted, members, self.add_numeric_names(row, known))
             for wanted, members, known in self.convert(kind, row, called, settings)
@@ -224,7 +241,9 @@ class _Reader:
         below = self.below[row["qid"]]
         for part in below:
             if part.get("relevance", "1").strip() not in _TRIVIAL:
-                self.draft.add_note("the condition of a row is left out", called, part["title"])
+                self.draft.add_unconfirmed(
+                    "the condition of a row is left out", called, part["title"]
+                )
         if kind in _MULTIPLE:
             return [self.convert_multiple_response(kind, row, called, below)]
         if kind == "N":
@@ -321,7 +340,15 @@ def _in_order(rows: list[Row], member: str, key: str) -> list[Row]:
     once: dict[object, Row] = {}
     for row in rows:
         once.setdefault(row.get(key) or (row.get("qid"), row.get("code")), row)
-    return sorted(once.values(), key=lambda row: int(row.get(member) or 0))
+    return sorted(once.values(), key=lambda row: _position(row.get(member)))
+
+
+def _position(written: str | None) -> int:
+    """Return the position of a row among others, the first by default."""
+    number = parse_number(written or "0")
+    if number is None or number.denominator != 1:
+        raise msgspec.ValidationError("expected whole numbers as positions of rows")
+    return number.numerator
 
 
 def _read_comparison(match: re.Match[str]) -> Comparison:

@@ -1,12 +1,17 @@
-"""Read the sheets of XLSForms as rows of text, with bounded time and memory."""
+"""Read the sheets of XLSForms as rows of text, with bounded time and memory.
+
+Functions raise ValidationError if the format is invalid.
+"""
 
 import csv
 import io
-import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
-from zipfile import BadZipFile, ZipFile
+from typing import Any
+from zipfile import ZipFile
 
+import msgspec
 from halftruth_shared import ParameterError
 
 Row = dict[str, str]
@@ -34,36 +39,44 @@ def read_workbook(content: bytes) -> dict[str, list[Row]]:
         raise ParameterError(
             "file: workbooks need openpyxl (pip install 'halftruth-collector[xlsx]')", field="file"
         ) from None
-    try:
-        with ZipFile(io.BytesIO(content)) as packed:
-            # zipfile never unpacks more than the declared size.
-            if sum(part.file_size for part in packed.infolist()) > _MOST_BYTES:
-                raise ParameterError(
-                    f"file: expected a workbook of at most {_MOST_BYTES} bytes when unpacked",
-                    field="file",
-                )
-            parts = [packed.read(part) for part in packed.infolist()]
-        if sum(part.count(b"<") for part in parts) > _MOST_TAGS or any(
-            b"<!DOCTYPE" in part for part in parts
-        ):
-            raise ParameterError(
-                f"file: expected a workbook of at most {_MOST_TAGS} tags, none of them a document"
-                " type",
-                field="file",
-            )
+    with _parsing():
+        packed = ZipFile(io.BytesIO(content))
+        size = sum(part.file_size for part in packed.infolist())
+    # zipfile never unpacks more than the declared size.
+    if size > _MOST_BYTES:
+        raise ParameterError(
+            f"file: expected a workbook of at most {_MOST_BYTES} bytes when unpacked", field="file"
+        )
+    with _parsing():
+        parts = [packed.read(part) for part in packed.infolist()]
+    if sum(part.count(b"<") for part in parts) > _MOST_TAGS or any(
+        b"<!DOCTYPE" in part for part in parts
+    ):
+        raise ParameterError(
+            f"file: expected a workbook of at most {_MOST_TAGS} tags, none of them a document type",
+            field="file",
+        )
+    with _parsing():
         book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
-        return {
-            name: _rows(
-                book[sheet].iter_rows(
-                    max_row=_MOST_ROWS + 2, max_col=_MOST_COLUMNS + 1, values_only=True
-                )
-            )
-            if (sheet := next((each for each in book.sheetnames if each.lower() == name), None))
-            else []
-            for name in _SHEETS
-        }
-    except (BadZipFile, zlib.error, SyntaxError, NotImplementedError, OSError) as error:
-        raise ValueError("expected a workbook") from error
+        names = {sheet.lower(): sheet for sheet in reversed(book.sheetnames)}
+    return {name: _rows(_lines(book, names[name])) if name in names else [] for name in _SHEETS}
+
+
+@contextmanager
+def _parsing() -> Iterator[None]:
+    """Turn every error of another project's parser into one that says that the file is invalid."""
+    try:
+        yield
+    except Exception as error:
+        raise msgspec.ValidationError("expected a workbook") from error
+
+
+def _lines(book: Any, sheet: str) -> Iterator[Sequence[object]]:
+    """Iterate over the rows of a sheet, with one more row and column than is allowed."""
+    with _parsing():
+        yield from book[sheet].iter_rows(
+            max_row=_MOST_ROWS + 2, max_col=_MOST_COLUMNS + 1, values_only=True
+        )
 
 
 def read_tables(content: bytes) -> dict[str, list[Row]]:
@@ -72,8 +85,8 @@ def read_tables(content: bytes) -> dict[str, list[Row]]:
     text = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline="")
     try:
         lines = list(islice(csv.reader(text), 3 * _MOST_ROWS))
-    except csv.Error as error:
-        raise ValueError("expected a table") from error
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise msgspec.ValidationError("expected a table") from error
     names = {line[0].strip().lower() for line in lines if line}
     if "survey" in names:
         sheet = ""

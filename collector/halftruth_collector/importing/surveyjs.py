@@ -1,11 +1,12 @@
 """Import of SurveyJS questionnaires (JSON)."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
+from halftruth_shared.number import parse_number
 from halftruth_shared.texts import is_language
 
 from .conditions import Comparison, Dialect
@@ -65,10 +66,10 @@ _READ = ("html", "image", "expression")
 
 #: Additional answers: members that enable the answer, its value, category and text.
 _EXTRA = (
-    (("hasOther", "showOtherItem"), "other", "other", "otherText"),
-    (("hasNone", "showNoneItem"), "none", "none", "noneText"),
-    (("showRefuseItem",), "refused", "refused", "refuseText"),
-    (("showDontKnowItem",), "dontknow", "don't know", "dontKnowText"),
+    (("has_other", "show_other_item"), "other", "other", "other_text"),
+    (("has_none", "show_none_item"), "none", "none", "none_text"),
+    (("show_refuse_item",), "refused", "refused", "refuse_text"),
+    (("show_dont_know_item",), "dontknow", "don't know", "dont_know_text"),
 )
 
 #: Additional answers that are missing values.
@@ -100,6 +101,102 @@ _MAX_ANSWERS = 1_000
 
 Element = dict[str, Any]
 
+#: The value of an answer or of a setting.
+Scalar = str | int | float | bool
+
+#: A text, also by language.
+Text = Scalar | dict[str, Scalar | None] | None
+
+Default = TypeVar("Default", int, None)
+
+
+class _Document(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Members of a questionnaire that are read."""
+
+    title: Text = None
+    description: Text = None
+    completed_html: Text = None
+    navigate_to_url: str | None = None
+    locale: str | None = None
+    pages: list[Element] | None = None
+    elements: list[Element] | None = None
+    questions: list[Element] | None = None
+
+
+class _Part(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Members of pages, panels and questions that are read."""
+
+    type: str = ""
+    name: Scalar | None = None
+    title: Text = None
+    description: Text = None
+    visible: Scalar | None = None
+    visible_if: str | None = None
+    enable_if: str | None = None
+    read_only: Scalar | None = None
+    elements: list[Element] | None = None
+    questions: list[Element] | None = None
+
+
+class _Question(_Part, frozen=True, kw_only=True, rename="camel"):
+    """Members of questions that are read. Rows and columns have other types in other questions."""
+
+    is_required: Scalar | None = None
+    validators: list[Element] | None = None
+    choices: list[Any] | None = None
+    choices_by_url: Element | None = None
+    choices_from_question: Scalar | None = None
+    choices_order: Scalar | None = None
+    multi_select: Scalar | None = None
+    has_other: Scalar | None = None
+    show_other_item: Scalar | None = None
+    other_text: Text = None
+    has_none: Scalar | None = None
+    show_none_item: Scalar | None = None
+    none_text: Text = None
+    show_refuse_item: Scalar | None = None
+    refuse_text: Text = None
+    show_dont_know_item: Scalar | None = None
+    dont_know_text: Text = None
+    value_true: Scalar | None = None
+    value_false: Scalar | None = None
+    label_true: Text = None
+    label_false: Text = None
+    rate_min: Scalar | None = None
+    rate_max: Scalar | None = None
+    rate_step: Scalar | None = None
+    rate_count: Scalar | None = None
+    rate_values: list[Any] | None = None
+    auto_generate: Scalar | None = None
+    min_rate_description: Text = None
+    mininum_rate_description: Text = None
+    max_rate_description: Text = None
+    maximum_rate_description: Text = None
+    input_type: str | None = None
+    min: Scalar | None = None
+    max: Scalar | None = None
+    step: Scalar | None = None
+    cell_type: Scalar | None = None
+    rows: Any = None
+    columns: Any = None
+    is_all_row_required: Scalar | None = None
+    each_row_required: Scalar | None = None
+
+
+class _Item(msgspec.Struct, frozen=True):
+    """An answer, or a row of a matrix, with its text."""
+
+    value: Scalar
+    text: Text = None
+
+
+class _Validator(msgspec.Struct, frozen=True, rename="camel"):
+    """A check of an answer; that of a number has bounds."""
+
+    type: Scalar | None = None
+    min_value: Scalar | None = None
+    max_value: Scalar | None = None
+
 
 def read_surveyjs(content: bytes, draft: SurveyDraft) -> None:
     """Read a questionnaire into a draft; raise MsgspecError if the format is invalid."""
@@ -114,8 +211,9 @@ class _Reader:
     """Reader of the elements of one questionnaire, in order."""
 
     def __init__(self, draft: SurveyDraft, document: Element) -> None:
-        self.draft, self.document = draft, document
-        self.locale = document.get("locale") or "en"
+        self.draft, self.members = draft, document.keys()
+        self.document = msgspec.convert(document, _Document)
+        self.locale = self.document.locale or "en"
         found = [*_languages(document)]
         #: Whether any text is written by language.
         self.localized = bool(found)
@@ -126,124 +224,136 @@ class _Reader:
 
     def read(self) -> None:
         document = self.document
-        self.draft.texts = {"title": self.text(document.get("title")) or "Survey"}
-        if description := self.text(document.get("description")):
+        self.draft.texts = {"title": self.text(document.title) or "Survey"}
+        if description := self.text(document.description):
             self.draft.texts["description"] = description
-        if thanks := self.text(document.get("completedHtml")):
+        if thanks := self.text(document.completed_html):
             self.draft.form = {"thanks": thanks}
-        self.draft.set_redirect(document.get("navigateToUrl"))
-        for member in sorted(document.keys() - _SILENT_OF_ALL):
+        self.draft.set_redirect(document.navigate_to_url)
+        for member in sorted(self.members - _SILENT_OF_ALL):
             self.draft.add_note(f"the questionnaire's '{member}' is left out")
-        pages = document.get("pages") or [
-            {"elements": document.get("elements") or document.get("questions")}
-        ]
+        pages = document.pages or [{"elements": document.elements or document.questions}]
         for page in pages:
-            self.read_panel(page, self.text(page.get("title")), "", [])
+            part = msgspec.convert(page, _Part)
+            self.read_panel(part, page.keys(), self.text(part.title), "", [])
 
-    def text(self, value: Any) -> str | dict[str, str]:
+    def text(self, value: Text) -> str | dict[str, str]:
         """Return a text, by language if the questionnaire has several."""
-        texts = value if isinstance(value, Mapping) else {"default": value or ""}
+        texts = value if isinstance(value, dict) else {"default": value}
         said = {
-            self.locale if language == "default" else language: str(text)
+            self.locale if language == "default" else language: "" if text is None else str(text)
             for language, text in texts.items()
         }
         return self.draft.convert_text(said if self.localized else {"": said.get(self.locale, "")})
 
-    def find_conditions(self, element: Element, above: list[str]) -> list[str] | None:
+    def find_conditions(self, element: _Part, above: list[str]) -> list[str] | None:
         """Return the conditions under which an element is asked; None if it never is."""
         # A program fills in hidden elements.
-        if (element.get("visible") is False and not element.get("visibleIf")) or element.get(
-            "readOnly"
-        ):
+        if (element.visible is False and not element.visible_if) or element.read_only:
             return None
-        if element.get("enableIf"):
+        if element.enable_if:
             self.draft.add_note(
                 "is asked only where it was enabled; elsewhere it was shown without being enabled",
-                str(element.get("name", "")),
+                str(element.name or ""),
             )
-        return [*above, *filter(None, [element.get("visibleIf"), element.get("enableIf")])]
+        return [*above, *filter(None, [element.visible_if, element.enable_if])]
 
     def read_panel(
         self,
-        panel: Element,
+        panel: _Part,
+        members: Collection[str],
         page: str | dict[str, str],
         title: str | dict[str, str],
         above: list[str],
     ) -> None:
         """Read the elements of a page or panel under its conditions."""
-        called = str(panel.get("name", ""))
-        elements = panel.get("elements") or panel.get("questions") or []
+        called = str(panel.name or "")
+        elements = panel.elements or panel.questions or []
         conditions = self.find_conditions(panel, above)
         if conditions is None:
             self.draft.add_note("left out with its questions: it is hidden or read only", called)
             return
-        for member in sorted(panel.keys() - _SILENT_OF_PANELS):
+        for member in sorted({*members} - _SILENT_OF_PANELS):
             self.draft.add_note(f"'{member}' is left out", called)
         # In many forms, the title of a panel is the text of its questions.
         untitled = [
             e for e in elements if e.get("type") not in ("panel", *_READ) and not e.get("title")
         ]
         before = self.draft.add_introduction(
-            self.text(panel.get("description")), title if not untitled else ""
+            self.text(panel.description), title if not untitled else ""
         )
         for element in elements:
             called = str(element.get("name") or element.get("title") or "")
-            if element.get("type") == "panel":
-                self.read_panel(element, page, self.text(element.get("title")) or title, conditions)
-                continue
-            own = self.text(element.get("title"))
-            if not own and element.get("titleLocation") == "hidden":
-                self.draft.add_note("its title is hidden; check its text", called)
-            label = own or (
-                join_texts([title, f"({called})"]) if len(untitled) > 1 and title else title
-            )
             try:
-                self.read_question(element, page, label, conditions)
-            except (AttributeError, LookupError, TypeError, ValueError):
+                if element.get("type") == "panel":
+                    part = msgspec.convert(element, _Part)
+                    own = self.text(part.title) or title
+                    self.read_panel(part, element.keys(), page, own, conditions)
+                    continue
+                question = msgspec.convert(element, _Question)
+                own = self.text(question.title)
+                if not own and element.get("titleLocation") == "hidden":
+                    self.draft.add_note("its title is hidden; check its text", called)
+                label = own or (
+                    join_texts([title, f"({called})"]) if len(untitled) > 1 and title else title
+                )
+                self.read_question(question, element.keys(), called, page, label, conditions)
+            except msgspec.ValidationError:
+                # Questions are read one by one, so that of a panel none was read yet.
                 self.draft.leave_out(called, "one of its members is of another type than expected")
         self.draft.end_part(before)
 
     def read_question(
         self,
-        element: Element,
+        element: _Question,
+        members: Collection[str],
+        called: str,
         page: str | dict[str, str],
         label: str | dict[str, str],
         above: list[str],
     ) -> None:
-        kind = str(element.get("type"))
-        called = str(element.get("name") or element.get("title") or "")
-        if kind in _READ:
-            self.draft.add_note(f"left out ({kind}): nothing is answered there", called)
+        """Convert an element; raise ValidationError if a member is of an unexpected type."""
+        if element.type in _READ:
+            self.draft.add_note(f"left out ({element.type}): nothing is answered there", called)
             return
         conditions = self.find_conditions(element, above)
         if conditions is None:
             self.draft.leave_out(called, "it is hidden or read only")
             return
-        help = self.text(element.get("description"))
+        help = self.text(element.description)
         common = {
             "label": label or help or called,
             "help": help if label else "",
             "page": page,
-            "optional": not element.get("isRequired", False),
+            "optional": not element.is_required,
         }
-        if (element.get("choicesByUrl") or {}).get("url"):
+        if (element.choices_by_url or {}).get("url"):
             self.draft.leave_out(called, "its choices are at another address")
             return
-        made = self.convert(kind, element, called, label or called)
+        if element.choices_from_question:
+            self.draft.leave_out(called, "its choices are those of another question")
+            return
+        checks = msgspec.convert(element.validators or [], list[_Validator])
+        numeric = [each for each in checks if each.type == "numeric"]
+        made = self.convert(element, called, label or called, numeric)
         if made is None:
             return
-        checks = element.get("validators") or []
         # Validators of numbers are read.
-        read = {"validators"} if all(each.get("type") == "numeric" for each in checks) else set()
-        for member in sorted(element.keys() - _SILENT - read):
+        read = {"validators"} if len(numeric) == len(checks) else set()
+        for member in sorted({*members} - _SILENT - read):
             self.draft.add_note(f"'{member}' is left out", called)
         self.draft.add_questions(called, made, common, conditions)
 
     def convert(
-        self, kind: str, element: Element, called: str, label: str | dict[str, str]
+        self,
+        element: _Question,
+        called: str,
+        label: str | dict[str, str],
+        numeric: list[_Validator],
     ) -> list[ConvertedQuestion] | None:
         """Convert an element to questions; return None, with a note, if it is left out."""
-        if kind in ("checkbox", "tagbox") or (kind == "imagepicker" and element.get("multiSelect")):
+        kind = element.type
+        if kind in ("checkbox", "tagbox") or (kind == "imagepicker" and element.multi_select):
             return [self.convert_multiple_response(element, called)]
         if kind in ("radiogroup", "dropdown", "buttongroup", "imagepicker"):
             question, values, extra = self.convert_choices(element, called)
@@ -254,18 +364,9 @@ class _Reader:
             return self.convert_rating(element, called)
         if kind == "matrix":
             return self.convert_matrix(element, called, label)
-        bounds: Element = next(
-            (each for each in element.get("validators") or [] if each.get("type") == "numeric"), {}
-        )
-        input = element.get("inputType", "text")
-        if kind == "text" and (input in ("number", "range") or (bounds and input == "text")):
-            whole = float(element.get("step") or 1).is_integer()
-            low, high = (
-                element.get(member) if element.get(member) is not None else bounds.get(bound)
-                for member, bound in (("min", "minValue"), ("max", "maxValue"))
-            )
-            number = self.draft.make_number(called, low, high, whole)
-            return None if number is None else [(called, number, {called: ("", {})})]
+        input = element.input_type or "text"
+        if kind == "text" and (input in ("number", "range") or (numeric and input == "text")):
+            return self.convert_number(element, called, numeric)
         if kind == "text" and input in _INPUTS:
             self.draft.leave_out(called, f"a survey has no questions of kind '{input}'")
         elif kind in ("text", "comment", "multipletext"):
@@ -274,27 +375,42 @@ class _Reader:
             self.draft.leave_out(called, f"a survey has no questions of kind '{kind}'")
         return None
 
+    def convert_number(
+        self, element: _Question, called: str, numeric: list[_Validator]
+    ) -> list[ConvertedQuestion] | None:
+        """Convert a number; return None, with a note, if its range is unsuitable."""
+        step = parse_number(element.step or 1)
+        if step is None:
+            raise msgspec.ValidationError("step: expected a number")
+        bounds = numeric[0] if numeric else _Validator()
+        low, high = (
+            bound if own is None else own
+            for own, bound in ((element.min, bounds.min_value), (element.max, bounds.max_value))
+        )
+        number = self.draft.make_number(called, low, high, step.denominator == 1)
+        return None if number is None else [(called, number, {called: ("", {})})]
+
     def convert_choices(
-        self, element: Element, called: str
+        self, element: _Question, called: str
     ) -> tuple[Element, dict[str, str], dict[str, str]]:
         """Convert a single-choice element; return it with its listed and additional categories."""
-        categories, values, answers = self.read_items(element.get("choices") or [], called)
+        categories, values, answers = self.read_items(element.choices or [], called)
         extra: dict[str, str] = {}
         for members, value, category, said in _EXTRA:
-            if any(element.get(member) for member in members):
+            if any(getattr(element, member) for member in members):
                 categories.append(category)
                 extra[value] = category
-                if said in element:
-                    answers[category] = self.text(element[said])
+                if text := self.text(getattr(element, said)):
+                    answers[category] = text
         if "other" in extra:
             self.draft.add_note("the text for 'other' is not asked", called)
         question = {
             "categories": categories,
             "answers": answers,
             "missing": [category for category in _MISSING if category in extra.values()],
-            "shuffle": element.get("choicesOrder") == "random",
+            "shuffle": element.choices_order == "random",
         }
-        if element.get("choicesOrder") in ("asc", "desc"):
+        if element.choices_order in ("asc", "desc"):
             self.draft.add_note("answers are in the order of the file", called)
         return question, values, extra
 
@@ -304,21 +420,18 @@ class _Reader:
         """Return categories, categories by value, and their labels."""
         values: dict[str, str] = {}
         answers: dict[str, Any] = {}
-        for item in listed:
-            if isinstance(item, str) and "|" in item:
-                # Earlier versions write value and text as one string.
-                item = dict(zip(("value", "text"), item.split("|", 1), strict=True))
-            value = item.get("value") if isinstance(item, Mapping) else item
-            values[_format_value(value)] = category = make_category(value)
-            if isinstance(item, Mapping):
-                text = self.text(item.get("text"))
-                if text and text != category:
-                    answers[category] = text
-                for member in sorted(item.keys() - {"value", "text"}):
+        for each in listed:
+            item = _read_item(each)
+            values[_format_value(item.value)] = category = make_category(item.value)
+            text = self.text(item.text)
+            if text and text != category:
+                answers[category] = text
+            if isinstance(each, dict):
+                for member in sorted(each.keys() - {"value", "text"}):
                     self.draft.add_note(f"'{member}' of its {what} is left out", called)
         return list(values.values()), values, answers
 
-    def convert_multiple_response(self, element: Element, called: str) -> ConvertedQuestion:
+    def convert_multiple_response(self, element: _Question, called: str) -> ConvertedQuestion:
         """Convert a multiple-response question."""
         question, values, extra = self.convert_choices(element, called)
         texts, missing = question["answers"], question["missing"]
@@ -340,74 +453,73 @@ class _Reader:
         }
         return called, made, known
 
-    def convert_boolean(self, element: Element, called: str) -> ConvertedQuestion:
+    def convert_boolean(self, element: _Question, called: str) -> ConvertedQuestion:
         """Convert a question with the answers no and yes."""
-        values = {
-            _format_value(element.get("valueFalse", False)): "no",
-            _format_value(element.get("valueTrue", True)): "yes",
-        }
+        no = False if element.value_false is None else element.value_false
+        yes = True if element.value_true is None else element.value_true
+        values = {_format_value(no): "no", _format_value(yes): "yes"}
         answers = {
             category: text
-            for category, member in (("no", "labelFalse"), ("yes", "labelTrue"))
-            if (text := self.text(element.get(member))) and text != category
+            for category, label in (("no", element.label_false), ("yes", element.label_true))
+            if (text := self.text(label)) and text != category
         }
         if not answers:
             self.draft.note_fixed_answers(called, ["no", "yes"])
         return called, {"categories": ["no", "yes"], "answers": answers}, {called: ("", values)}
 
-    def convert_rating(self, element: Element, called: str) -> list[ConvertedQuestion] | None:
+    def convert_rating(self, element: _Question, called: str) -> list[ConvertedQuestion] | None:
         """Convert a scale; return None, with a note, if it has too many answers."""
-        # The designer of SurveyJS writes "" for a cleared field.
-        given = {
-            member: int(element[member])
-            for member in ("rateMin", "rateMax", "rateStep", "rateCount")
-            if element.get(member) not in (None, "")
-        }
-        low, step = given.get("rateMin", 1), given.get("rateStep", 1)
-        last = low + (given["rateCount"] - 1) * step if "rateCount" in given else 5
-        high = given.get("rateMax", last)
-        generated = element.get("autoGenerate") is True
-        listed = (not generated and element.get("rateValues")) or range(low, high + 1, step)
+        low, step = _whole(element.rate_min, 1), _whole(element.rate_step, 1)
+        count, high = _whole(element.rate_count, None), _whole(element.rate_max, None)
+        if step <= 0:
+            raise msgspec.ValidationError("rateStep: expected a number above 0")
+        if high is None:
+            high = 5 if count is None else low + (count - 1) * step
+        generated = element.auto_generate is True
+        listed = (not generated and element.rate_values) or range(low, high + 1, step)
         # len() of a range of billions overflows.
         if any(True for _ in islice(listed, _MAX_ANSWERS, None)):
             self.draft.leave_out(called, f"a scale has at most {_MAX_ANSWERS} answers here")
             return None
         categories, values, answers = self.read_items(listed, called)
         ends = (
-            (0, "minRateDescription", "mininumRateDescription"),
-            (-1, "maxRateDescription", "maximumRateDescription"),
+            (categories[:1], element.min_rate_description or element.mininum_rate_description),
+            (categories[-1:], element.max_rate_description or element.maximum_rate_description),
         )
-        for position, member, earlier in ends:
-            if text := self.text(element.get(member) or element.get(earlier)):
-                answers[categories[position]] = simplify_texts(
-                    {
-                        language: f"{categories[position]} – {words}"
-                        for language, words in text_by_language(text).items()
-                    }
-                )
+        for end, said in ends:
+            for category in end:
+                if text := self.text(said):
+                    answers[category] = simplify_texts(
+                        {
+                            language: f"{category} – {words}"
+                            for language, words in text_by_language(text).items()
+                        }
+                    )
         question = {"kind": "scale", "categories": categories, "answers": answers}
         return [(called, question, {called: ("", values)})]
 
     def convert_matrix(
-        self, element: Element, called: str, label: str | dict[str, str]
+        self, element: _Question, called: str, label: str | dict[str, str]
     ) -> list[ConvertedQuestion] | None:
         """Convert each row of a matrix to a question."""
-        if element.get("cellType") == "checkbox":
+        if element.cell_type == "checkbox":
             self.draft.leave_out(called, "each cell has an answer of its own")
             return None
-        if len(element.get("rows") or []) > MOST_QUESTIONS:
+        listed = msgspec.convert(element.rows or [], list[Any])
+        if len(listed) > MOST_QUESTIONS:
             self.draft.leave_out(called, f"it has more than {MOST_QUESTIONS} rows")
             return None
-        categories, values, answers = self.read_items(element.get("columns") or [], called)
-        rows, _, texts = self.read_items(element.get("rows") or [], called, "rows")
-        required = any(element.get(m) for m in ("isAllRowRequired", "eachRowRequired"))
+        columns = msgspec.convert(element.columns or [], list[Any])
+        categories, values, answers = self.read_items(columns, called)
+        rows, _, texts = self.read_items(listed, called, "rows")
+        required = element.is_all_row_required or element.each_row_required
         self.draft.add_note("is one question for each row", called)
         return [
             (
                 f"{called}-{row}",
                 {
                     "label": join_texts([label, "–", texts.get(row, row)]),
-                    "help": self.text(element.get("description")),
+                    "help": self.text(element.description),
                     "categories": categories,
                     "answers": answers,
                     "optional": not required,
@@ -416,6 +528,29 @@ class _Reader:
             )
             for row in rows
         ]
+
+
+def _read_item(written: object) -> _Item:
+    """Read an answer; raise ValidationError if it has no value."""
+    if isinstance(written, dict):
+        return msgspec.convert(written, _Item)
+    value = msgspec.convert(written, Scalar)
+    if isinstance(value, str) and "|" in value:
+        # Earlier versions write value and text as one string.
+        value, text = value.split("|", 1)
+        return _Item(value, text)
+    return _Item(value)
+
+
+def _whole(written: Scalar | None, default: Default) -> int | Default:
+    """Read a whole number, written as a number or as text; raise ValidationError if it is none."""
+    # The designer of SurveyJS writes "" for a cleared field.
+    if written is None or written == "":
+        return default
+    number = parse_number(written)
+    if number is None or number.denominator != 1:
+        raise msgspec.ValidationError("expected a whole number")
+    return number.numerator
 
 
 def _read_comparison(match: re.Match[str]) -> Comparison:

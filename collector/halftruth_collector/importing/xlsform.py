@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
 
+import msgspec
 from halftruth_shared.number import parse_number
 from halftruth_shared.texts import is_language
 
 from .conditions import Comparison, Dialect
-from .draft import ConvertedQuestion, ExpressionNames, SurveyDraft, make_category
+from .draft import MAX_MAGNITUDE, ConvertedQuestion, ExpressionNames, SurveyDraft, make_category
 from .sheets import Row, read_tables, read_workbook
 
 Text = str | dict[str, str]
@@ -69,10 +70,10 @@ _LANGUAGE = re.compile(r".*\(\s*([A-Za-z-]+)\s*\)\s*")
 
 
 def read_xlsform(content: bytes, draft: SurveyDraft) -> None:
-    """Read a form into a draft; raise ValueError if the format is invalid."""
+    """Read a form into a draft; raise ValidationError if the format is invalid."""
     sheets = read_workbook(content) if content.startswith(b"PK") else read_tables(content)
     if not {"type", "name"} <= {column for row in sheets["survey"] for column in row}:
-        raise ValueError("expected a sheet 'survey' with the columns type and name")
+        raise msgspec.ValidationError("expected a sheet 'survey' with the columns type and name")
     draft.dialect = Dialect(_COMPARISON, _read_comparison)
     _Reader(draft, sheets).read()
 
@@ -263,8 +264,10 @@ class _Reader:
             parse_number(given.get(what, default))
             for what, default in (("start", "0"), ("end", "10"), ("step", "1"))
         )
-        if low is None or high is None or not step:
-            self.draft.leave_out(called, "expected numbers as start, end and step")
+        if low is None or high is None or not step or max(abs(low), abs(high)) >= MAX_MAGNITUDE:
+            self.draft.leave_out(
+                called, "expected numbers of at most 15 digits as start, end and step"
+            )
             return None
         step = abs(step)
         low, high = min(low, high), max(low, high)

@@ -239,6 +239,46 @@ def test_questions_of_limesurvey_keep_kind_answers_conditions_and_languages(impo
     )
 
 
+def test_lost_conditions_of_limesurvey_must_be_confirmed(imported):
+    """Without them more people are asked."""
+    made = imported(
+        lss(
+            surveys=[row(sid=1, language="en")],
+            groups=[row(gid=1, group_order=0)],
+            questions=[question(n, kind, f"Q{n}", n) for n, kind in enumerate("YFYMY", start=1)],
+            subquestions=[
+                row(qid=10, parent_qid=2, title="A", question_order=1, relevance="Q1 == 'Y'"),
+                row(qid=11, parent_qid=2, title="B", question_order=2, relevance="1"),
+                row(qid=12, parent_qid=4, title="A", question_order=1),
+                row(qid=13, parent_qid=4, title="B", question_order=2),
+            ],
+            answers=[row(qid=2, aid=n, code=f"A{n}", sortorder=n) for n in (1, 2)],
+            conditions=[row(qid=3, value="Y")],
+            question_attributes=[
+                row(qid=4, attribute="array_filter", value="Q2"),
+                row(qid=5, attribute="random_group", value="1"),
+            ],
+        ),
+        "q.lss",
+    )
+    assert made.survey.unconfirmed == (
+        "attribute 'Q2-A': the condition of a row is left out: A",
+        "attribute 'Q2-B': the condition of a row is left out: A",
+        "attribute 'Q3': its conditions are left out",
+        "attribute 'Q4': 'array_filter' is left out",
+    )
+
+
+def test_a_question_with_the_choices_of_another_is_left_out(imported):
+    elements = [
+        {"type": "checkbox", "name": "a", "choices": ["x", "y"]},
+        {"type": "radiogroup", "name": "b", "choices": ["v", "w"], "choicesFromQuestion": "a"},
+    ]
+    made = imported({"elements": elements})
+    assert list(by_name(made)) == ["a"]
+    assert made.left_out == ("question 'b': left out: its choices are those of another question",)
+
+
 def test_files_of_earlier_versions_of_limesurvey_are_read(imported):
     def both(**cells):
         return [
