@@ -1,7 +1,7 @@
 """A panel that answers questions like those of CENSUS in several waves, and its reports.
 
-Between waves a tenth of the people are replaced, and in wave 3 the share of people who work 41 to
-60 hours a week rises by 3 percentage points. One other answer falls by as much; nothing else
+Between waves a tenth of the people are replaced, and in wave 3 the share of people who work 40 to
+59 hours a week rises by 3 percentage points. One other answer falls by as much; nothing else
 changes.
 """
 

@@ -22,7 +22,7 @@ _RANGES = {
         "300001 to 400000",
         "over 400000",
     ),
-    "hours-per-week": ("up to 20", "21 to 40", "41 to 60", "61 to 80", "over 80"),
+    "hours-per-week": ("up to 19", "20 to 39", "40 to 59", "60 to 79", "over 79"),
     "race": ("Amer-Indian-Eskimo", "Asian-Pac-Islander", "Black", "Other", "White"),
     "sex": ("Female", "Male"),
     "native-country": ("United-States", "Other"),

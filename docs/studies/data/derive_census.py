@@ -3,6 +3,10 @@
 CENSUS is the table of FRAPP Table 1: six attributes of the 48 842 people of ``adult.data`` and
 ``adult.test`` together, numbers cut into ranges. Only the count of each combination is kept.
 
+FRAPP prints every range as closed above, such as (20, 40] hours per week. Its Table 3 counts
+itemsets of hours closed below, such as [20, 40), and so do the ranges here. The difference is
+large: 47 % of the people work 40 hours.
+
 Source: Becker, B. and Kohavi, R. (1996), Adult, UCI Machine Learning Repository, licensed under
 CC BY 4.0.
 """
@@ -30,7 +34,7 @@ def ranges(*bounds: int) -> Callable[[str], str]:
 ATTRIBUTES: dict[str, tuple[int, Callable[[str], str]]] = {
     "age": (0, ranges(35, 55, 75)),
     "fnlwgt": (2, ranges(100_000, 200_000, 300_000, 400_000)),
-    "hours-per-week": (12, ranges(20, 40, 60, 80)),
+    "hours-per-week": (12, ranges(19, 39, 59, 79)),
     "race": (8, str),
     "sex": (9, str),
     "native-country": (

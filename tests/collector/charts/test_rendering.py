@@ -72,7 +72,7 @@ def chart_of(*rows, axis=SUPPORT, **how):
 def noisy_itemsets(count=24, seed=1):
     """Itemsets as in CENSUS with a gamma-diagonal matrix: errors grow fourfold by length."""
     rng = np.random.default_rng(seed)
-    items = ["age=(15-35]", "fnlwgt=(1e5-2e5]", "hours-per-week=(20-40]", "race=White"]
+    items = ["age=(15-35]", "fnlwgt=(1e5-2e5]", "hours-per-week=[20-40)", "race=White"]
     items += ["sex=Male", "native-country=United-States"]
     rows = []
     for i in range(count):
