@@ -6,9 +6,10 @@ from importlib import import_module
 
 from page import FOLDER, Page
 
-#: Each script with its page, which has the same name, but for that of all results.
+#: Each script with its page, which has the same name with hyphens, but for that of all results.
+PAGES = {page.stem.replace("-", "_"): page.stem for page in sorted(FOLDER.glob("*.md"))}
 STUDIES = {
-    **{p.stem: p.stem for p in sorted(FOLDER.glob("*.md")) if p.with_suffix(".py").exists()},
+    **{name: page for name, page in PAGES.items() if (FOLDER / f"{name}.py").exists()},
     "results": "README",
 }
 

@@ -207,6 +207,7 @@ def gains(table):
 
 
 def test_gini_gains_are_ordered_by_the_reconstructed_table_not_by_the_reports():
+    witness("Guo", "Result 13")
     answers = np.array([1, 1, 1, 18, 13, 1, 4, 1]).reshape(2, 2, 2)
     names = ("a", "b", "c")
     schema = Schema([Attribute(n, ["0", "1"], sensitive=n == "a") for n in names])
@@ -232,6 +233,7 @@ def accuracy_of_naive_bayes(pairs, answers):
 
 
 def test_naive_bayes_of_reconstructed_pairs_predicts_and_of_the_reports_does_not():
+    witness("Guo", "Result 14")
     answers = np.array([7, 18, 8, 45, 0, 29, 0, 0, 204, 0, 0, 0, 0, 482, 206, 0])
     answers = answers.reshape(2, 2, 2, 2)
     keep = dict(zip("abcd", ("0.7", "0.7", "0.7", "0.9"), strict=True))
