@@ -1,15 +1,19 @@
 """Linking risk on Adult, and the parameters that keep it below a limit."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from itertools import combinations_with_replacement
 from math import lgamma
 
 import numpy as np
 from halftruth_collector.disclosure.linking import LinkingRisk, linking_risk, linking_risk_of
 from halftruth_shared import ParameterError, RandomizedResponse, Schema, Survey
+from halftruth_shared.channels import Dense
 from halftruth_shared.results.charts import Axis, Curve, CurveChart, Reference
 from halftruth_shared.results.wording import number
+from halftruth_studies.anonymization.comparison import People, randomized
+from halftruth_studies.anonymization.distances import Distances, distances
 from halftruth_studies.cli.microdata import read_microdata
 from halftruth_studies.limits import (
     Limited,
@@ -40,6 +44,12 @@ Found = dict[str, dict[int, Limited | None]]
 #: Guo's parameters for l = 2 with only the quasi-identifiers perturbed.
 PUBLISHED = (0.824, 0.872, 0.920, 0.941, 1.0)
 
+#: A cell of 0.12 among 0.28 with its quasi-identifier, and how often both are kept.
+CORNERS, CORNERS_KEPT = np.array([[0.12, 0.16], [0.40, 0.32]]), (1, 0.75, 0.5)
+
+#: Numbers of people, as multiples of all, draws of the reports of each, and l.
+SIZES, DRAWS, SIZES_ELL = (0.5, 1, 1.5, 2, 2.5), 5, 3
+
 #: People by a quasi-identifier and an answer, and how each is kept, for the worlds.
 WORLD, KEPT = np.array([[0.3, 0.2], [0.1, 0.4]]), (0.8, 0.8)
 
@@ -55,6 +65,8 @@ def study(page: Page) -> None:
     three_cases(page, found)
     whole_reports(page, table, found)
     losses(page, found)
+    corners(page)
+    sizes(page, schema, table, found)
     sensitive_alone(page, table)
     worlds(page)
     people(page, schema, table)
@@ -173,6 +185,53 @@ def losses(page: Page, found: Found) -> None:
             ),
         ),
     )
+
+
+def corners(page: Page) -> None:
+    """The risk of one cell by how both attributes are kept."""
+    rows = []
+    for quasi in CORNERS_KEPT:
+        risks = [
+            linking_risk(
+                CORNERS, [Dense([[p, 1 - p], [1 - p, p]]) for p in (quasi, sensitive)]
+            ).risk[0, 0]
+            for sensitive in CORNERS_KEPT
+        ]
+        rows.append([f"{quasi:g}", *(f"{each:.3f}" for each in risks)])
+    header = [f"answer kept with {sensitive:g}" for sensitive in CORNERS_KEPT]
+    page.table("corners", ["quasi-identifier kept with", *header], rows)
+
+
+def sizes(page: Page, schema: Schema, table: Array, found: Found) -> None:
+    """Distances of reconstructed tables from the true one, by the number of people."""
+    everybody = People(schema, table.astype(np.int64)).records
+    rng = np.random.default_rng(1)
+    everybody = rng.permutation(everybody)
+    rows = []
+    for factor in SIZES:
+        some = np.resize(everybody, (round(factor * len(everybody)), everybody.shape[1]))
+        counts = np.zeros(schema.shape, dtype=np.int64)
+        np.add.at(counts, tuple(some.T), 1)
+        row = [f"{factor:g} N", number(len(some))]
+        for case in ("quasi-identifiers", "both"):
+            limited = found[case][SIZES_ELL]
+            assert limited is not None  # noqa: S101
+            keep = dict(zip(schema.names, limited.keep, strict=True))
+            drawn = [_distances(People(schema, counts), keep, rng) for _ in range(DRAWS)]
+            expected = ((limited.loss / table.size - 1) / len(some)) ** 0.5
+            variational, l2 = (
+                float(np.mean([getattr(each, name) for each in drawn]))
+                for name in ("variational", "l2")
+            )
+            row += [f"{variational:.3f}", f"{l2:.5f}", f"{expected:.5f}"]
+        rows.append(row)
+    columns = ("variational", "L₂", "L₂ expected")
+    header = [f"{case}: {each}" for case in ("quasi-identifiers", "both") for each in columns]
+    page.table("sizes", ["size", "people", *header], rows)
+
+
+def _distances(people: People, keep: Mapping[str, Fraction], rng: np.random.Generator) -> Distances:
+    return distances(people.shares, randomized(people, keep, rng).table(people.schema.names).value)
 
 
 def sensitive_alone(page: Page, table: Array) -> None:

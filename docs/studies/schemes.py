@@ -1,15 +1,18 @@
 """FRAPP's comparison of schemes on CENSUS, once more, compared with mechanisms of halftruth."""
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 
 from halftruth_collector.demo.census import SCHEMA, census_counts
+from halftruth_shared import GammaDiagonal, Survey
 from halftruth_shared.results.wording import number, percent
 from halftruth_studies.schemes.baskets import BasketScheme
 from halftruth_studies.schemes.candidates import candidates, make_basket_scheme, try_schemes
 from halftruth_studies.schemes.charts import RIVAL_CHARTS, RIVAL_MEASURES, RivalMeasure
 from halftruth_studies.schemes.cut_and_paste import CutAndPaste
 from halftruth_studies.schemes.experiment import Records, errors_of
+from halftruth_studies.schemes.health import HEALTH
 from halftruth_studies.schemes.mask import Mask
 from halftruth_studies.schemes.results import LengthErrors
 from page import Page
@@ -35,6 +38,7 @@ def study(page: Page) -> None:
         steps=STEPS,
     )
     _parameters(page)
+    _health(page)
     lengths = [str(length) for length in records.lengths]
     frequent = [errors.frequent for errors in result.schemes[0].lengths]
     page.table("frequent", ["length", *lengths], [["FRAPP", *FREQUENT], ["this file", *frequent]])
@@ -89,6 +93,32 @@ def _parameters(page: Page) -> None:
             for name, parameters, scheme in rows
         ],
     )
+
+
+def _health(page: Page) -> None:
+    """Condition numbers of HEALTH, which need its schema alone."""
+    attributes = len(HEALTH.shape)
+    perturbation = Survey("health", "HEALTH", HEALTH, GammaDiagonal(GAMMA)).perturbation
+    lengths = range(1, attributes + 1)
+    channels = (perturbation.channel(HEALTH.names[:length]) for length in lengths)
+    schemes: dict[str, BasketScheme] = {
+        "MASK": Mask.for_amplification(HEALTH, GAMMA),
+        "cut-and-paste, as published": PUBLISHED,
+        "cut-and-paste, K = 7": CutAndPaste.for_amplification(HEALTH, GAMMA, attributes),
+    }
+    rows = [
+        ["gamma-diagonal", *(number(c.condition_number, 1) for c in channels if c is not None)],
+        *(
+            [name, *(_condition(scheme, length) for length in lengths)]
+            for name, scheme in schemes.items()
+        ),
+    ]
+    page.table("health", ["scheme", *map(str, lengths)], rows)
+
+
+def _condition(scheme: BasketScheme, length: int) -> str:
+    value = scheme.condition_number(len(HEALTH.shape), length)
+    return number(value, 0) if math.isfinite(value) else "–"
 
 
 def _written(measure: RivalMeasure, errors: LengthErrors) -> str:

@@ -9,7 +9,6 @@ from adult import adult
 from halftruth_collector.demo.census import SCHEMA, census_counts
 from halftruth_collector.disclosure.linking import linking_risk
 from halftruth_collector.estimation import Counts, Estimator
-from halftruth_collector.estimation.ratios import Quotients
 from halftruth_shared import (
     Attribute,
     GammaDiagonal,
@@ -20,7 +19,6 @@ from halftruth_shared import (
 )
 from halftruth_shared.channels import Dense
 from halftruth_studies.limits import inverse_norm
-from scipy.stats import norm
 from witnesses import witness
 
 MECHANISMS = {
@@ -139,36 +137,6 @@ def test_the_matrix_of_several_attributes_is_the_kronecker_product_of_theirs():
     X = table[0]
     np.testing.assert_allclose(
         (third @ X.T @ second.T).ravel(order="F"), np.kron(second, third) @ X.T.ravel(order="F")
-    )
-
-
-def test_an_interval_by_chebyshev_is_wide_enough():
-    """Rule G ⇒ H of COIL in 4 000 surveys: 95 % are covered by chance up to 1.1 points."""
-    witness("Guo", "Result 3")
-    truth, reports = np.array([[0.415, 0.043], [0.183, 0.359]]), 5_822
-    (flip,) = kept([2], [0.9])
-    inverse = np.linalg.inv(np.kron(flip, flip))
-    rng = np.random.default_rng(4)
-    seen = rng.multinomial(reports, (flip @ truth @ flip.T).ravel(), size=4_000) / reports
-    found = seen @ inverse.T
-    second = np.einsum("sr,ar,br->sab", seen, inverse, inverse)
-    covariance = (second - found[:, :, None] * found[:, None, :]) / (reports - 1)
-    both, only = found[:, 3], found[:, 2]
-    of_both, of_only, cov = covariance[:, 3, 3], covariance[:, 2, 2], covariance[:, 2, 3]
-    group = both + only
-    mean = both / group + (both * of_only - only * of_both + (both - only) * cov) / group**3
-    ratios = Quotients(both, group, of_both, of_both + of_only + 2 * cov, of_both + cov)
-    variance = (only**2 * of_both + both**2 * of_only - 2 * both * only * cov) / group**4
-    np.testing.assert_allclose(ratios.variance, variance, rtol=1e-9)
-    true = 0.359 / (0.359 + 0.183)
-    chebyshev = np.abs(mean - true) <= np.sqrt(variance / 0.05)
-    assert chebyshev.mean() > 0.999
-    sets = ratios.sets(norm.isf(0.025))
-    fieller = (sets.lower <= true) & (true <= sets.upper)
-    assert fieller.mean() == pytest.approx(0.95, abs=0.011)
-    # It is more than twice as wide.
-    assert 2 * np.sqrt(variance / 0.05) == pytest.approx(
-        (sets.upper - sets.lower) * np.sqrt(20) / norm.isf(0.025), rel=0.01
     )
 
 

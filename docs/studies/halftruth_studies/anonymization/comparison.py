@@ -203,17 +203,18 @@ def anatomized(people: People, diversity: int, rng: np.random.Generator) -> Arra
 
 
 def randomized(people: People, keep: Mapping[str, Rational], rng: np.random.Generator) -> Estimator:
-    """Simulate randomized response of the quasi-identifiers, but not of the sensitive attribute.
+    """Simulate randomized response, by default of the quasi-identifiers alone.
 
     Parameters
     ----------
     keep : mapping of str to Fraction, int or str
-        Probability of reporting each quasi-identifier unchanged.
+        Probability of reporting each quasi-identifier unchanged; that of the sensitive attribute
+        is 1 by default.
     rng : Generator
         Seeded generator of the simulation.
     """
     *quasi, sensitive = people.schema.attributes
-    mechanism = RandomizedResponse({**keep, sensitive.name: Fraction(1)})
+    mechanism = RandomizedResponse({sensitive.name: Fraction(1), **keep})
     public = {name for name, p in mechanism.keep.items() if p == 1}
     attributes = [
         Attribute(a.name, a.categories, sensitive=a.name not in public) for a in (*quasi, sensitive)
