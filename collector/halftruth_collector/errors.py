@@ -1,6 +1,6 @@
 """Errors of the collector."""
 
-from halftruth_shared import HalftruthError
+from halftruth_shared import HalftruthError, ParameterError
 
 
 class CollectorError(HalftruthError):
@@ -79,6 +79,17 @@ class NotAcceptable(CollectorError):
 
 class TooLarge(CollectorError):
     """The request contains more bytes or reports than allowed."""
+
+
+class NotConfirmed(CollectorError, ParameterError):
+    """A final action without its confirmation: the id or the key that it is about.
+
+    `expected` is the confirmation, and `reason` says what the action would end.
+    """
+
+    def __init__(self, message: str, *, expected: str, reason: str) -> None:
+        super().__init__(message, field="confirm")
+        self.expected, self.reason = expected, reason
 
 
 class UnknownToken(CollectorError):

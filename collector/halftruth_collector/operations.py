@@ -2,7 +2,9 @@
 
 A function validates its arguments (ParameterError) and acts in one transaction, which also writes
 the entry of the audit log. Functions raise UnknownSurvey and UnknownToken for unknown ids, and
-StoreUnavailable if the database does not answer. What changes nothing writes no entry.
+StoreUnavailable if the database does not answer. What changes nothing writes no entry. Actions that
+nothing can undo are declared as final, and raise NotConfirmed unless `confirm` repeats the id or
+the key.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from msgspec import UNSET, UnsetType
 from sqlalchemy import Connection, delete, exists, func, select, update
 
 from .collector_store import Store
+from .confirmation import final, require
 from .errors import SignatureRefused, SurveyClosed, SurveyExists, UnknownToken
 from .store import files
 from .store.audit import BACKUP
@@ -34,7 +37,7 @@ from .store.database import (
 from .store.files import Imported
 from .store.invitations import hash_invitation
 from .store.reports import add_invitations, delete_invitations
-from .store.retention import Deleted, delete_survey_rows, find_ended, purge_rows
+from .store.retention import Deleted, count_purged, delete_survey_rows, find_ended, purge_rows
 from .store.sqlite_files import Progress, existing_file, new_file
 from .store.surveys import (
     State,
@@ -220,15 +223,20 @@ def set_terms(
     return messages
 
 
-def close_survey(store: Store, id: str) -> None:
+@final
+def close_survey(store: Store, id: str, *, confirm: str | None = None) -> None:
     """Close a survey, and erase the order in which its reports arrived.
 
-    If the database is too busy to erase the order, a warning is logged, and :func:`compact` does it
-    later.
+    It has to be confirmed if there are reports: such a survey cannot be reopened. If the database
+    is too busy to erase the order, a warning is logged, and :func:`compact` does it later.
     """
     with store.database.writing() as connection:
-        is_changed = _move(connection, find(connection, id, lock=True), "close")
+        stored = find(connection, id, lock=True)
+        is_changed = _move(connection, stored, "close")
         if is_changed:
+            if reports := report_count(connection, stored.number):
+                reason = f"with {_number(reports, 'report')} it cannot be opened again"
+                require(confirm, id, reason=reason, done="closed")
             store.audit.record(connection, "survey close", id)
     if is_changed:
         store.database.compact_or_warn("order of arrival is not destroyed yet")
@@ -281,16 +289,17 @@ def set_listing(store: Store, id: str, listed: bool) -> None:
             store.audit.record(connection, action, id)
 
 
+@final
 def delete_survey(store: Store, id: str, *, confirm: str | None = None) -> Deleted:
     """Delete a survey with its reports, ids, counts, invitations and tokens.
 
-    The files of the database are compacted, so that no deleted data remain in them. If `confirm` is
-    given, it has to be the id.
+    The files of the database are compacted, so that no deleted data remain in them.
     """
     with store.database.writing() as connection:
         stored = find(connection, id, lock=True)
-        if confirm not in (None, id):
-            raise ParameterError(f"confirm: expected {id}; nothing was deleted", field="confirm")
+        reports = _number(report_count(connection, stored.number), "report")
+        reason = f"'{stored.survey().title_in()}' would be lost with {reports}"
+        require(confirm, id, reason=reason, done="deleted")
         lock_compacted(connection)
         done = delete_survey_rows(connection, stored)
         detail = f"{stored.digest}; {done.in_words}"
@@ -303,8 +312,12 @@ def delete_survey(store: Store, id: str, *, confirm: str | None = None) -> Delet
 _DATA_LEFT = "what was deleted may be left in files"
 
 
-def purge(store: Store, days: int) -> list[Deleted]:
+@final
+def purge(store: Store, days: int, *, confirm: str | None = None) -> list[Deleted]:
     """Delete ids and unused invitations of surveys that ended at least `days` days ago.
+
+    It is confirmed by the ids of the surveys that lose any, sorted and separated by commas, or by
+    EVERY.
 
     A survey ends when an operator closes it, at its deadline, or when its quota is full. In the
     last two cases purging closes it for good: without ids there is no deduplication, so a later
@@ -315,6 +328,8 @@ def purge(store: Store, days: int) -> list[Deleted]:
     with store.database.writing() as connection:
         lock_compacted(connection)
         ended = find_ended(connection, datetime.now(UTC), days)
+        would = {stored.id: count_purged(connection, stored) for stored, _ in ended}
+        require_purge(confirm, {id: w.in_words for id, w in would.items() if w.has_rows}, days)
         for stored, state in ended:
             _move(connection, stored, "purge", state)
             if stored.status == "open":
@@ -326,6 +341,18 @@ def purge(store: Store, days: int) -> list[Deleted]:
     if done:
         store.database.compact_or_warn(_DATA_LEFT)
     return done
+
+
+def require_purge(confirm: str | None, losses: Mapping[str, str], days: int) -> None:
+    """Raise NotConfirmed unless a purge was confirmed; `losses` describes its rows by survey."""
+    if losses:
+        require(
+            confirm,
+            ",".join(sorted(losses)),
+            reason="; ".join(f"'{id}' would lose {rows}" for id, rows in sorted(losses.items())),
+            done="purged",
+            every=f"every survey that ended {days} days ago or earlier",
+        )
 
 
 def check_days(days: int) -> None:
@@ -353,11 +380,24 @@ def create_invitations(store: Store, id: str, count: int) -> list[str]:
     return [invitation.hex() for invitation in made]
 
 
-def revoke_invitations(store: Store, id: str, chosen: Iterable[bytes] | None = None) -> int:
-    """Withdraw the unused invitations among those given, by default all; return their number."""
+@final
+def revoke_invitations(
+    store: Store,
+    id: str,
+    chosen: Iterable[bytes] | None = None,
+    *,
+    confirm: str | None = None,
+) -> int:
+    """Withdraw the unused invitations among those given, by default all; return their number.
+
+    Withdrawing all of a survey has to be confirmed if there are any.
+    """
     with store.database.writing() as connection:
         stored = find(connection, id, lock=True)
         if chosen is None:
+            if unused := count_purged(connection, stored).invitations:
+                reason = f"{_number(unused, 'unused invitation')} would not be accepted any more"
+                require(confirm, id, reason=reason, done="withdrawn")
             statement = delete(invitations).where(invitations.c.survey == stored.number)
             count = connection.execute(statement).rowcount
         else:
@@ -435,7 +475,8 @@ def revoke_token(store: Store, id: str) -> None:
         store.audit.record(connection, "token revoke", id)
 
 
-def revoke_key(store: Store, key: str) -> list[str]:
+@final
+def revoke_key(store: Store, key: str, *, confirm: str | None = None) -> list[str]:
     """Revoke an operator's public key: remove its signatures and accept no new ones.
 
     Returns the ids of the surveys that are no longer signed.
@@ -449,6 +490,9 @@ def revoke_key(store: Store, key: str) -> list[str]:
         # Lock surveys in the same order as counting does, to avoid deadlocks.
         statement = statement.order_by(surveys.c.id).with_for_update()
         unsigned = sorted(connection.execute(statement).scalars())
+        signed = f"{_number(len(unsigned), 'survey')} would lose its own"
+        reason = f"its signatures would never be accepted again, and {signed}"
+        require(confirm, key, reason=reason, done="revoked")
         connection.execute(
             insert(connection, revoked_keys)
             .values(key=key, revoked_at=datetime.now(UTC))
@@ -473,7 +517,8 @@ def create_sealing_key(store: Store, file: Path) -> str:
     return public
 
 
-def retire_sealing_key(store: Store, file: Path, key: str) -> None:
+@final
+def retire_sealing_key(store: Store, file: Path, key: str, *, confirm: str | None = None) -> None:
     """Remove a key from the file of sealing keys; reports sealed to it can no longer be opened.
 
     It is refused while a survey uses the key that is open, or can be reopened.
@@ -492,6 +537,8 @@ def retire_sealing_key(store: Store, file: Path, key: str) -> None:
                 " uses which is open or has no report yet",
                 field="key",
             )
+    reason = "reports that are sealed to it could never be opened again"
+    require(confirm, key, reason=reason, done="retired")
     retire_sealing_key(file, key)
     store.audit.note("sealing-key retire", key)
 
@@ -578,6 +625,11 @@ def count_rows(
         done = files.count_rows(connection, survey, pages, progress)
         store.audit.record(connection, "read", survey.id, f"{done.counted} reports counted")
     return done
+
+
+def _number(count: int, noun: str) -> str:
+    """Return a number with its noun."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _move(

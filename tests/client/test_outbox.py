@@ -108,7 +108,7 @@ def kept(live, tmp_path, record, surveys, count=3):
 def test_reports_to_a_deleted_survey_do_not_block_others(live, survey, record, tmp_path):
     deleted, other = published(live, "deleted", "other")
     client, served = kept(live, tmp_path, record, [deleted, survey, other])
-    operations.delete_survey(live.store, "deleted")
+    operations.delete_survey(live.store, "deleted", confirm="deleted")
     with served:
         delivery = client.flush()
         assert (delivery.accepted, delivery.waiting) == (6, 3)
@@ -126,8 +126,8 @@ def test_the_next_report_sends_others_along_despite_failures(
 ):
     deleted, second, other = published(live, "deleted", "second", "other")
     client, served = kept(live, tmp_path, record, [deleted, second, other])
-    operations.delete_survey(live.store, "deleted")
-    operations.delete_survey(live.store, "second")
+    operations.delete_survey(live.store, "deleted", confirm="deleted")
+    operations.delete_survey(live.store, "second", confirm="second")
     with served:
         for _ in range(3):
             assert client.submit(survey, record).status == "accepted"

@@ -118,7 +118,7 @@ def test_errors_of_a_mapping_are_not_passed_on(live, survey):
 
 @pytest.mark.parametrize("away", [True, False])
 def test_no_frame_or_error_contains_the_record_when_sending_fails(live, survey, away):
-    operations.close_survey(live.store, "illness")
+    operations.close_survey(live.store, "illness", confirm="illness")
     url = "http://127.0.0.1:1" if away else live.url
     client = Client(url, max_gamma="19", retries=0)
     for call in (
@@ -139,7 +139,7 @@ def test_no_frame_contains_the_record_of_a_respondent(live, survey, monkeypatch,
     total, invitation = "2" if why == "too much" else None, "0" * 32 if why[:2] == "no" else None
     client = Client(url, max_gamma="19", max_total_gamma=total, retries=0)
     if why == "refused":
-        operations.close_survey(live.store, "illness")
+        operations.close_survey(live.store, "illness", confirm="illness")
     if why == "a full disk":
 
         def full(*_):

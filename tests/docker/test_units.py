@@ -73,7 +73,7 @@ def test_the_nightly_service_backs_up_purges_and_compacts(units, survey, tmp_pat
     database = f"sqlite:///{tmp_path / 'halftruth.db'}"
     with Store(database) as store:
         operations.publish_survey(store, survey)
-        operations.close_survey(store, survey.id)
+        operations.close_survey(store, survey.id, confirm=survey.id)
     backups = tmp_path / "backups"
     backups.mkdir(mode=0o700)
     for name, days in (("last-week.backup", 7), ("last-month.backup", 30)):

@@ -80,11 +80,11 @@ MEANT = {
     "/etc/halftruth/": "",
     "postgresql://halftruth@db.example.org/halftruth": "{postgresql}",
     "survey publish --unlisted": "survey publish health.toml --unlisted",
-    "survey delete ID": "survey delete health --confirm health",
-    "retire FILE OLD --database URL": "retire sealing.keys {key} --database {postgresql}",
+    "retire FILE OLD --confirm OLD --database URL": "retire sealing.keys {key} --confirm {key}"
+    " --database {postgresql}",
     "--sealed-to PUBLIC": "--sealed-to {key}",
     "--sealed-to NEW": "--sealed-to {new}",
-    "revoke PUBLIC": "revoke {key}",
+    "revoke PUBLIC --confirm PUBLIC": "revoke {key} --confirm {key}",
     # Hundreds of cards take seconds.
     "invite create health 500": "invite create health 5",
     " ID": " health",

@@ -312,7 +312,7 @@ class RelayTrial(Trial):
         last = self.devices(self._rng, _BATCH)
         until(lambda: self.post(last), "the last batch to be acknowledged")
         with RelayStore(self._held.url) as relay:
-            relaying.close(relay, self._survey.id)
+            relaying.close(relay, self._survey.id, confirm=self._survey.id)
         until(lambda: not self._held.read(self._held_ids), "the relay to have passed on everything")
         self.check_meanwhile()
         reading = self._database.read()

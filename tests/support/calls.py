@@ -9,11 +9,13 @@ from uuid import UUID
 
 import msgspec
 import numpy as np
+from halftruth_collector.confirmation import EVERY
 from halftruth_collector.estimation import Counts
 from halftruth_collector.store.retention import KEEP_DAYS
 from halftruth_collector.web.calls import declared
 from halftruth_collector.web.messages import (
     AuditQuery,
+    Confirmation,
     InvitationRequest,
     Listing,
     PublishQuery,
@@ -96,6 +98,7 @@ def calls():
     )
     check = InvitationCheck(hash=hashlib.sha256(bytes(16)).hexdigest())
     change = TermsChange(terms=TermsPatch(**msgspec.structs.asdict(terms)))
+    named, key = Confirmation(confirm=SURVEY.id), Confirmation(confirm=PLACES["key"])
     token = TokenRequest(role="analyst", survey=SURVEY.id, name="Anna, paper")
     special = {
         "addReports": Call(
@@ -112,7 +115,11 @@ def calls():
         "checkSurvey": Call(bodies={"SurveyDocument": SURVEY.document()}),
         "setListing": Call(bodies={"Listing": Listing(listed=False)}),
         "createInvitations": Call(bodies={"InvitationRequest": InvitationRequest(count=1)}),
-        "purge": Call(bodies={"PurgeRequest": PurgeRequest(closed_for=KEEP_DAYS)}),
+        "purge": Call(
+            Confirmation(confirm=EVERY), {"PurgeRequest": PurgeRequest(closed_for=KEEP_DAYS)}
+        ),
+        **dict.fromkeys(("closeSurvey", "deleteSurvey", "revokeInvitations"), Call(named)),
+        **dict.fromkeys(("revokeKey", "retireSealingKey"), Call(key)),
         "createToken": Call(bodies={"TokenRequest": token}),
         "getAuditLog": Call(AuditQuery()),
     }

@@ -85,7 +85,7 @@ class Parties:
 
     def close(self) -> None:
         """Close the survey at the relay, and forward the reports that it holds."""
-        relaying.close(self.relay_store, self.survey.id)
+        relaying.close(self.relay_store, self.survey.id, confirm=self.survey.id)
         self.passing().look()
 
     def counted(self) -> int:

@@ -304,7 +304,7 @@ def test_answers_are_cleared_once_their_report_is_drawn(live, origin, visit):
     expect(page.get_by_role("alert")).to_contain_text("'drinks': missing")
     expect(page.get_by_label("smoker")).to_have_value("no-hush")
     page.evaluate("document.querySelector('[name=drinks]').value = 'never-hush'")
-    operations.close_survey(live.store, "work")
+    operations.close_survey(live.store, "work", confirm="work")
     press(page, "Send")
     expect(page.get_by_role("alert")).to_contain_text(
         "A report may have been sent. What went wrong"

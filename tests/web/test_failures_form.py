@@ -36,7 +36,7 @@ def full(live, page, survey):
 
 
 def closed(live, page, survey):
-    operations.close_survey(live.store, "work")
+    operations.close_survey(live.store, "work", confirm="work")
 
 
 def cut_off(live, page, survey):

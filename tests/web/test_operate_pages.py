@@ -76,5 +76,27 @@ def test_invitation_links_from_the_csv_file_admit_reports(operator, filled, visi
     assert not any(rows[1]["invitation"] in line for line in operator.requests)
     page.reload()
     expect(page.get_by_text("3 issued, 1 used, 0 withdrawn, 2 unused")).to_be_visible()
+    page.get_by_label("Type work to withdraw all that are unused").fill("work")
     press(page, "Withdraw all unused invitations")
     expect(page.get_by_text("3 issued, 1 used, 2 withdrawn, 0 unused")).to_be_visible()
+
+
+def test_a_survey_with_reports_is_closed_after_typing_its_id(operator, filled):
+    page = open_page(operator, filled, "surveys/work")
+    final = page.get_by_role("button", name="Close the survey for good")
+    colours = "e => getComputedStyle(e).backgroundColor"
+    assert final.evaluate(colours) != page.get_by_role("button", name="Unlist").evaluate(colours)
+    typed = page.get_by_label("Type work to close it")
+    # A browser sends no form without it.
+    final.click()
+    assert typed.evaluate("e => e.validity.valueMissing")
+    typed.fill("Work")
+    press(page, "Close the survey for good")
+    expect(page.get_by_role("alert")).to_contain_text(
+        "confirm: expected work, since with 3 reports"
+    )
+    assert filled.store.surveys.get("work").status == "open"
+    page.get_by_label("Type work to close it").fill(" work ")
+    press(page, "Close the survey for good")
+    expect(page.get_by_text("It has reports, so its end is final.")).to_be_visible()
+    assert filled.store.surveys.get("work").status == "closed"

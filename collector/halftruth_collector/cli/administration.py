@@ -45,8 +45,9 @@ def compact(store: Store) -> None:
 
 @click.command()
 @options.closed_for("Only surveys that ended at least this many days ago; 0 for all ended surveys.")
+@options.confirmed("IDS")
 @options.store
-def purge(days: int, store: Store) -> None:
+def purge(days: int, confirm: str | None, store: Store) -> None:
     """Delete ids of reports and unused invitations of ended surveys; counts stay.
 
     A survey ends when it is closed, at its deadline, or when its quota is full. After a purge, its
@@ -54,8 +55,11 @@ def purge(days: int, store: Store) -> None:
 
     Together with a person's device, ids show who took part. They are needed to count no report
     twice, so wait until the last retries have arrived.
+
+    It is confirmed by the ids of the surveys, separated by commas, or by '*' for all that ended so
+    long ago, as a timer does.
     """
-    done = operations.purge(store, days)
+    done = operations.purge(store, days, confirm=confirm)
     for each in done:
         click.echo(f"{each.id}: {each.ids} ids and {each.invitations} unused invitations deleted")
     if not done:
@@ -241,14 +245,15 @@ def list_keys(store: Store) -> None:
 
 @key.command("revoke")
 @click.argument("public")
+@options.confirmed("PUBLIC")
 @options.store
-def revoke_key(public: str, store: Store) -> None:
+def revoke_key(public: str, confirm: str | None, store: Store) -> None:
     """Stop serving and accepting signatures by the key PUBLIC.
 
     Clients that pin it refuse its surveys until these are signed by another pinned key. Clients are
     not informed about the revocation, so remove the key from their pins, too.
     """
-    unsigned = operations.revoke_key(store, public)
+    unsigned = operations.revoke_key(store, public, confirm=confirm)
     click.echo(f"revoked {public}")
     for id in unsigned:
         click.echo(f"{id} is not signed any more")
@@ -283,11 +288,12 @@ def list_sealing(file: str) -> None:
 @sealing_key.command("retire")
 @click.argument("file", type=click.Path())
 @click.argument("public")
+@options.confirmed("PUBLIC")
 # There is no default, since a newly created database has no survey that uses the key.
 @click.option(
     "--database", envvar="HALFTRUTH_DATABASE", required=True, help="Database of the collector."
 )
-def retire_sealing(file: str, public: str, database: str) -> None:
+def retire_sealing(file: str, public: str, confirm: str | None, database: str) -> None:
     """Remove the private key of the key PUBLIC from FILE.
 
     Reports sealed to it cannot be opened any more. So first publish terms with another key, and
@@ -295,5 +301,5 @@ def retire_sealing(file: str, public: str, database: str) -> None:
     survey that is open, or that can be reopened because it has no reports.
     """
     with open_existing_store(database) as store:
-        operations.retire_sealing_key(store, Path(file), public)
+        operations.retire_sealing_key(store, Path(file), public, confirm=confirm)
     click.echo(f"retired {public}")

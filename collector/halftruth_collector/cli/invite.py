@@ -81,9 +81,12 @@ def list_invitations(survey: str, store: Store) -> None:
 @invite.command()
 @click.argument("survey")
 @click.argument("invitations", nargs=-1)
-@click.option("--all", "every", is_flag=True, help="All unused invitations.")
+@click.option("--all", "every", is_flag=True, help="All unused invitations; to be confirmed.")
+@options.confirmed("SURVEY")
 @options.store
-def revoke(survey: str, invitations: tuple[str, ...], every: bool, store: Store) -> None:
+def revoke(
+    survey: str, invitations: tuple[str, ...], every: bool, confirm: str | None, store: Store
+) -> None:
     """Withdraw unused INVITATIONS for SURVEY."""
     if every == bool(invitations):
         raise ParameterError("invitations: expected some of them, or --all", field="invitations")
@@ -92,7 +95,8 @@ def revoke(survey: str, invitations: tuple[str, ...], every: bool, store: Store)
             "invitations: expected 32 hexadecimal digits each", field="invitations"
         )
     chosen = None if every else [bytes.fromhex(invitation) for invitation in invitations]
-    click.echo(f"withdrawn {operations.revoke_invitations(store, survey, chosen)}")
+    count = operations.revoke_invitations(store, survey, chosen, confirm=confirm)
+    click.echo(f"withdrawn {count}")
 
 
 def _form(collector: str, survey: str) -> str:

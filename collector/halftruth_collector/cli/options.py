@@ -1,5 +1,6 @@
 """Options that several commands share, and options derived from the fields of a query."""
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from halftruth_shared.analyses.reading import Field
 from tqdm import tqdm
 
 from ..collector_store import open_existing_store
+from ..errors import NotConfirmed
 from ..executors import Map, open_executor
 from ..ops.settings import DEFAULT_DATABASE, Config
 from ..store.retention import KEEP_DAYS
@@ -39,6 +41,35 @@ def store(command: Callable[..., None]) -> Callable[..., None]:
             command(store=opened, **given)
 
     return run
+
+
+def confirmed(metavar: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Add ``--confirm`` to a final action; without it, the action asks for it on a terminal.
+
+    `metavar` is what has to be repeated.
+    """
+
+    def add(command: Callable[..., None]) -> Callable[..., None]:
+        @click.option(
+            "--confirm",
+            metavar=metavar,
+            help=f"Repeat the {metavar.lower()}, as the command asks for on a terminal.",
+        )
+        @wraps(command)
+        def run(*, confirm: str | None, **given: Any) -> None:
+            try:
+                command(confirm=confirm, **given)
+            except NotConfirmed as refused:
+                # A script has nobody to ask.
+                if confirm is not None or sys.stdin is None or not sys.stdin.isatty():
+                    raise
+                click.echo(f"halftruth: {refused.reason}", err=True)
+                typed = click.prompt(f"Type {refused.expected} to confirm", err=True)
+                command(confirm=typed, **given)
+
+        return run
+
+    return add
 
 
 def known_keys() -> Sequence[str]:

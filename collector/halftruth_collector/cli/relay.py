@@ -141,30 +141,33 @@ def status(database: str) -> None:
 
 @relay.command()
 @click.argument("survey")
+@options.confirmed("SURVEY")
 @_database
-def close(survey: str, database: str) -> None:
+def close(survey: str, confirm: str | None, database: str) -> None:
     """Close SURVEY, and pass on its reports if they are enough for a batch."""
     from ..relay import operations
     from ..relay.store import open_existing_relay
 
     with open_existing_relay(database) as store:
-        operations.close(store, survey)
+        operations.close(store, survey, confirm=confirm)
     click.echo(f"{survey} is closed; the running relay passes its reports on")
 
 
 @relay.command()
 @options.closed_for("Surveys that closed so many days ago; 0 for all that have closed.")
+@options.confirmed("IDS")
 @_database
-def purge(days: int, database: str) -> None:
+def purge(days: int, confirm: str | None, database: str) -> None:
     """Delete the ids of reports that were passed on, and reports that were withheld.
 
-    Surveys with reports that the collector has not acknowledged yet are skipped.
+    Surveys with reports that the collector has not acknowledged yet are skipped. It is confirmed by
+    the ids of the surveys, separated by commas, or by '*' for all that closed so long ago.
     """
     from ..relay import operations
     from ..relay.store import open_existing_relay
 
     with open_existing_relay(database) as store:
-        done = operations.purge(store, days)
+        done = operations.purge(store, days, confirm=confirm)
     for id, ids, reports in done:
         click.echo(f"{id}: {ids} ids and {reports} reports deleted")
     if not done:

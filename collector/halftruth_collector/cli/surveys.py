@@ -240,7 +240,16 @@ def _command(name: str, done: str, change: Callable[[Store, str], None], help: s
         click.echo(f"{done} {id}")
 
 
-_command("close", "closed", operations.close_survey, "Stop taking reports for the survey ID.")
+@survey.command()
+@click.argument("id")
+@options.confirmed("ID")
+@options.store
+def close(id: str, confirm: str | None, store: Store) -> None:
+    """Stop taking reports for the survey ID; with reports it cannot be reopened."""
+    operations.close_survey(store, id, confirm=confirm)
+    click.echo(f"closed {id}")
+
+
 _command(
     "reopen",
     "reopened",
@@ -263,7 +272,7 @@ _command(
 
 @survey.command()
 @click.argument("id")
-@click.option("--confirm", metavar="ID", help="Repeat the id, instead of confirming interactively.")
+@options.confirmed("ID")
 @options.store
 def delete(id: str, confirm: str | None, store: Store) -> None:
     """Delete the survey ID with its reports, their ids and counts, its invitations and tokens.
@@ -271,10 +280,6 @@ def delete(id: str, confirm: str | None, store: Store) -> None:
     Only a back-up can restore them; existing back-ups still contain them. To keep the counts and
     delete only the ids, use 'halftruth admin purge'.
     """
-    if confirm is None:
-        state = store.surveys.state(id)
-        click.echo(f"{id} has {state.reports} reports: {state.title}")
-        confirm = click.prompt(f"Type {id} to delete it")
     done = operations.delete_survey(store, id, confirm=confirm)
     click.echo(
         f"deleted {id}: {done.reports} reports, {done.ids} ids, {done.invitations} unused"

@@ -16,9 +16,10 @@ from halftruth_client.catalog import Catalog
 from halftruth_client.transport import Transport, survey_path
 from halftruth_shared import ParameterError
 from halftruth_shared.protocol.reports import Receipt, RelayedBatch
-from sqlalchemy import Connection, delete, update
+from sqlalchemy import Connection, delete, func, select, update
 
-from ..operations import check_days
+from ..confirmation import final, require
+from ..operations import check_days, require_purge
 from ..store.database import insert, lock_compacted
 from ..store.tables import relay_ids, relay_reports, relay_surveys
 from .store import RegisteredSurvey, RelayStore, count_held, find
@@ -27,6 +28,9 @@ _log = logging.getLogger(__name__)
 
 #: Hosts for which http is accepted.
 _THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
+
+#: Tables whose rows are kept until a purge.
+_KEPT = (relay_ids, relay_reports)
 
 #: Reason why a survey is closed.
 Reason = Literal["operator", "deadline", "collector"]
@@ -135,11 +139,19 @@ def register(
         return find(connection, id)
 
 
-def close(store: RelayStore, id: str, reason: Reason = "operator") -> None:
-    """Close a survey. Closing a closed survey changes nothing (idempotent)."""
+@final
+def close(
+    store: RelayStore, id: str, reason: Reason = "operator", *, confirm: str | None = None
+) -> None:
+    """Close a survey. Closing a closed survey changes nothing (idempotent).
+
+    The operator of the relay has to confirm it, since a relay never opens a survey again.
+    """
     with store.database.writing() as connection:
         survey = find(connection, id, "alone")
         if survey.status == "open":
+            if reason == "operator":
+                _require_close(connection, survey, confirm)
             _change(connection, survey, status="closed", closed_at=datetime.now(UTC))
             store.audit.record(connection, "relay close", id, f"by its {reason}")
             _log.info("%s is closed by its %s", id, reason)
@@ -198,10 +210,25 @@ def acknowledge(
         )
 
 
-def purge(store: RelayStore, days: int) -> list[tuple[str, int, int]]:
+def _require_close(connection: Connection, survey: RegisteredSurvey, confirm: str | None) -> None:
+    waiting, least = count_held(connection, survey, due=False), survey.relay.batch
+    reason = f"a relay cannot open it again, and would now pass on {waiting} reports"
+    if waiting < least:
+        reason = (
+            f"a relay cannot open it again, and {waiting} reports, fewer than the {least} of a"
+            " batch, would never be passed on"
+        )
+    require(confirm, survey.id, reason=reason, done="closed")
+
+
+@final
+def purge(
+    store: RelayStore, days: int, *, confirm: str | None = None
+) -> list[tuple[str, int, int]]:
     """Delete ids and withheld reports of surveys that were closed at least `days` days ago.
 
-    Surveys with reports that the collector has not yet acknowledged are skipped.
+    Surveys with reports that the collector has not yet acknowledged are skipped. It is confirmed by
+    the ids of the other ones that lose any, sorted and separated by commas, or by EVERY.
 
     Returns
     -------
@@ -214,28 +241,46 @@ def purge(store: RelayStore, days: int) -> list[tuple[str, int, int]]:
         If the number of days is out of range; 0 selects all closed surveys.
     """
     check_days(days)
-    done = []
     limit = datetime.now(UTC) - timedelta(days=days)
-    for name in [survey.id for survey in store.all()]:
-        with store.database.writing() as connection:
-            survey = find(connection, name, "alone")
-            is_over = survey.status in ("released", "withheld")
-            if not is_over or survey.closed_at is None or survey.closed_at > limit:
-                continue
-            lock_compacted(connection)
-            if count_held(connection, survey, due=True):
-                continue
+    # Open surveys are not locked, since they accept reports.
+    names = [survey.id for survey in store.all() if _is_over(survey, limit)]
+    done = []
+    with store.database.writing() as connection:
+        ended = [find(connection, name, "alone") for name in names]
+        ended = [survey for survey in ended if _is_over(survey, limit)]
+        lock_compacted(connection)
+        chosen = [survey for survey in ended if not count_held(connection, survey, due=True)]
+        would = {survey.id: _describe_rows(connection, survey) for survey in chosen}
+        require_purge(confirm, {id: rows for id, rows in would.items() if rows}, days)
+        for survey in chosen:
             ids, reports = (
                 connection.execute(delete(table).where(table.c.survey == survey.number)).rowcount
-                for table in (relay_ids, relay_reports)
+                for table in _KEPT
             )
             _change(connection, survey, status="purged")
             detail = f"{ids} ids, {reports} reports"
-            store.audit.record(connection, "relay purge", name, detail)
-            done.append((name, ids, reports))
+            store.audit.record(connection, "relay purge", survey.id, detail)
+            done.append((survey.id, ids, reports))
     if done:
         store.database.compact_or_warn("what was deleted may be left in files")
     return done
+
+
+def _is_over(survey: RegisteredSurvey, limit: datetime) -> bool:
+    """Return whether a survey was closed at a moment, and has not been purged."""
+    is_over = survey.status in ("released", "withheld")
+    return is_over and survey.closed_at is not None and survey.closed_at <= limit
+
+
+def _describe_rows(connection: Connection, survey: RegisteredSurvey) -> str:
+    """Describe the rows of a survey that a purge deletes; empty if there are none."""
+    ids, reports = (
+        connection.execute(
+            select(func.count()).select_from(table).where(table.c.survey == survey.number)
+        ).scalar_one()
+        for table in _KEPT
+    )
+    return f"{ids} ids and {reports} reports" if ids or reports else ""
 
 
 def _change(connection: Connection, survey: RegisteredSurvey, **values: object) -> None:

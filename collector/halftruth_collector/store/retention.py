@@ -15,7 +15,7 @@ from typing import Annotated
 
 from halftruth_shared.protocol.base import Message
 from msgspec import Meta
-from sqlalchemy import ColumnElement, Connection, Table, and_, delete, exists, or_, select
+from sqlalchemy import ColumnElement, Connection, Table, and_, delete, exists, func, or_, select
 
 from .surveys import State, StoredSurvey, as_stored, report_count, report_count_query, update_survey
 from .tables import COUNTED, REPORT_TABLES, daily_outcomes, invitations, report_ids, surveys, tokens
@@ -34,6 +34,11 @@ class Deleted(Message, frozen=True, kw_only=True):
     ids: Annotated[int, Meta(description="Number of deleted ids of reports.")]
     invitations: Annotated[int, Meta(description="Number of deleted unused invitations.")]
     tokens: Annotated[int, Meta(description="Number of deleted tokens of this survey.")] = 0
+
+    @property
+    def has_rows(self) -> bool:
+        """True if there is any row."""
+        return any((self.reports, self.ids, self.invitations, self.tokens))
 
     @property
     def in_words(self) -> str:
@@ -58,6 +63,15 @@ def delete_survey_rows(connection: Connection, stored: StoredSurvey) -> Deleted:
         ids=rows[report_ids],
         invitations=rows[invitations],
         tokens=rows[tokens],
+    )
+
+
+def count_purged(connection: Connection, stored: StoredSurvey) -> Deleted:
+    """Count the ids and the unused invitations of a survey, which a purge would delete."""
+    return Deleted(
+        id=stored.id,
+        ids=_count(connection, report_ids, stored),
+        invitations=_count(connection, invitations, stored),
     )
 
 
@@ -112,6 +126,11 @@ def _ended(now: datetime, days: int) -> ColumnElement[bool]:
         and_(surveys.c.status == "closed", surveys.c.closed_at <= limit),
         and_(surveys.c.status == "open", is_over),
     )
+
+
+def _count(connection: Connection, table: Table, stored: StoredSurvey) -> int:
+    statement = select(func.count()).select_from(table).where(table.c.survey == stored.number)
+    return connection.execute(statement).scalar_one()
 
 
 def _delete(connection: Connection, table: Table, stored: StoredSurvey) -> int:

@@ -23,6 +23,7 @@ from ..analyses import Analysis
 from ..errors import (
     Forbidden,
     MalformedRequest,
+    NotConfirmed,
     StoreUnavailable,
     TooLarge,
     Unauthorized,
@@ -33,6 +34,7 @@ from ..store.tokens import Role
 from . import formats, parameters
 from .budget import within_budget
 from .context import answer, current_request, remember_bearer, require
+from .messages import Confirmation
 
 View = TypeVar("View", bound=Callable[..., Any])
 
@@ -130,6 +132,8 @@ class Call:
         if self.role is not None:
             implied += [Unauthorized, Forbidden]
         implied += [error for place, error in _NOT_FOUND.items() if place in self.rule]
+        if self.query is Confirmation:
+            implied.append(NotConfirmed)
         # Surveys and tokens are looked up in the database.
         if self.rule.startswith("/v1/") or self.role is not None:
             implied.append(StoreUnavailable)

@@ -6,6 +6,7 @@ from typing import Annotated
 from halftruth_shared.protocol.base import Invitation, Message, PublicKey, Request, prepare
 from msgspec import Meta
 
+from ..confirmation import EVERY
 from ..operations import MOST_DAYS
 from ..store.audit import AuditEntry
 from ..store.keys import KnownKey
@@ -41,6 +42,21 @@ class Listing(Request, frozen=True, kw_only=True):
     """Listing of a survey on the front page."""
 
     listed: Annotated[bool, Meta(description="Whether the front page lists the survey.")]
+
+
+class Confirmation(Request, frozen=True, kw_only=True):
+    """Confirmation of a final action."""
+
+    confirm: (
+        Annotated[
+            str,
+            Meta(
+                description="Repeats the id of the survey, or the key, that the call is about. For"
+                f" a purge: the ids of all surveys, with commas, or `{EVERY}`."
+            ),
+        ]
+        | None
+    ) = None
 
 
 class InvitationRequest(Request, frozen=True, kw_only=True):

@@ -11,17 +11,13 @@ from datetime import UTC, datetime
 from io import StringIO
 
 import pytest
-from click.testing import CliRunner
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-from halftruth_collector.cli import main
 from halftruth_collector.collector_store import Store
 from halftruth_shared import Survey
 from halftruth_shared.protocol.sealing import SealingKeys
 from halftruth_shared.protocol.signing import OperatorKey
 from halftruth_shared.protocol.terms import Signature, Terms
-
-from ..store.conftest import report
 
 TOML = """
 id = "health"
@@ -85,15 +81,15 @@ survey terms health --sealed-to {KEY}      | health: sealing_key: none → {KEY}
 survey terms health --no-sealed-to         | health: with invitations, not sealed, not signed
 survey invite create health 2 --output new | 2 invitations in new
 survey invite list health                  | health         2       0            0         2
-survey invite revoke health --all          | withdrawn 2
+survey invite revoke health --all --confirm health | withdrawn 2
 survey list                                | health  open            0  no        Health at work
 admin token create --role monitor --name M --expires {{today}} --output token | a token in token
 admin token list                           | M       monitor
 admin token revoke {{token}}               | revoked
 admin key list                             | public key
-admin key revoke {KEY}                     | revoked {KEY}
+admin key revoke {KEY} --confirm {KEY}     | revoked {KEY}
 admin sealing-key create sealing.pem       |
-admin sealing-key retire sealing.pem {KEY} --database {{database}} | retired {KEY}
+admin sealing-key retire sealing.pem {KEY} --confirm {KEY} --database {{database}} | retired {KEY}
 admin backup all.backup                    | rows in all.backup
 admin migrate --database sqlite:///new.db  | migrated the tables from version none to
 admin restore all.backup --database sqlite:///new.db | rows from all.backup
@@ -202,7 +198,7 @@ def test_the_output_of_sign_publishes_a_signed_survey(
     done("survey", "terms", "health", "terms.json")
     assert stored() == signed
     assert done("admin", "key", "list").splitlines()[-1].split() == [operator_key, "health", "no"]
-    said = done("admin", "key", "revoke", operator_key)
+    said = done("admin", "key", "revoke", operator_key, "--confirm", operator_key)
     assert said == f"revoked {operator_key}\nhealth is not signed any more\n"
     assert done("admin", "key", "list").splitlines()[-1].split()[-1] != "no"
 
@@ -238,15 +234,6 @@ def test_links_and_cards_are_created(done, store):
     assert store.invitations.count("health").issued == len(rows) == 2
 
 
-@pytest.mark.parametrize("typed", ["health\n", "Health\n", "\n"])
-def test_deleting_a_survey_requires_typing_its_id(published, database, store, typed):
-    store.reports.add("health", DIGEST, [report(n, 0) for n in range(3)])
-    words = ["survey", "delete", "health", "--database", database]
-    result = CliRunner().invoke(main, words, input=typed)
-    assert "health has 3 reports: Health at work" in result.output
-    assert (result.exit_code == 0) == (typed == "health\n") == (store.surveys.all() == [])
-
-
 @pytest.mark.parametrize("setting", ["HALFTRUTH_MAX_GAMMA", "HALFTRUTH_PROXIES"])
 def test_an_invalid_limit_of_the_form_prevents_publication(halftruth, store, monkeypatch, setting):
     monkeypatch.setenv(setting, "x")
@@ -278,7 +265,6 @@ survey terms health --max-reports 0                   | an integer of at least 1
 survey terms health --max-reports 5 --no-max-reports  | max_reports: expected either a value or none
 survey terms health no.json                           | no.json: cannot be read
 survey terms no                                       | there is no survey 'no'
-survey delete health --confirm yes                    | confirm: expected health; nothing was
 survey invite create health 0                         | count: expected 1 to 1000000
 survey invite create health 2 --cards x               | cards: expected --links with it
 survey invite create health 2 --links example.org     | links: expected the address of a collector
@@ -362,6 +348,7 @@ def test_sealing_keys_are_created_listed_and_retired(command, tmp_path):
     database = f"sqlite:///{tmp_path}/collector.db"
     retire = ("admin", "sealing-key", "retire", path, "--database", database)
     # A missing database could not show that a survey still uses the key.
+    retire += ("--confirm", second)
     complaint = command(*retire, second)[2]
     assert complaint.startswith(f"halftruth: database: there is no file {tmp_path}/collector.db; ")
     Store(database).close()

@@ -72,7 +72,7 @@ def test_an_unwritable_file_is_refused_before_a_secret_is_created(
 
 
 def test_failed_commands_leave_no_file(refused, words, made, tmp_path, store):
-    operations.delete_survey(store, "health")
+    operations.delete_survey(store, "health", confirm="health")
     words = (*words, "--survey", "health") if words is COMMANDS["token"] else words
     assert "there is no survey 'health'" in refused(*words, "--output", tmp_path / "secrets")
     assert not (tmp_path / "secrets").exists()

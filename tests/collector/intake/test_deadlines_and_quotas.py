@@ -60,7 +60,7 @@ def test_a_quota_is_reached_exactly_by_whole_requests(http, store, batch, counte
     assert http.post(f"{URL}/reports", json=mixed).get_json() == {"accepted": 0, "duplicates": 3}
     assert counted() == 3
     # Closing by an operator takes precedence over the quota.
-    operations.close_survey(store, "health")
+    operations.close_survey(store, "health", confirm="health")
     assert state(http) == ("closed", "operator")
 
 

@@ -133,7 +133,7 @@ def test_the_duration_of_a_request_that_is_run_again_includes_both_runs(
         return commit(items)
 
     monkeypatch.setattr(service.store.reports._commits, "_commit", commit_late)
-    operations.close_survey(store, "health")
+    operations.close_survey(store, "health", confirm="health")
     assert runs.post(batch([0, 0]))[0] == 409
     assert runs.may_block == [False, True]
     [took] = seconds
@@ -160,7 +160,7 @@ def test_a_refusal_of_the_commit_is_recorded_once_though_the_request_is_run_agai
     recorded: list[int] = []
     window = service.limit._failures
     monkeypatch.setattr(window, "fill", lambda _, reports: recorded.append(reports))
-    operations.close_survey(store, "health")
+    operations.close_survey(store, "health", confirm="health")
     assert runs.post(batch([0, 0]))[0] == 409
     assert runs.may_block == [False, True]
     assert recorded == [1]

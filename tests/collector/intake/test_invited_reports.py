@@ -111,7 +111,7 @@ def test_a_refused_request_spends_no_invitation(
         spoil(body)
         assert invited.post(URL, json=body).status_code == status, name
         assert (counted(), unused()) == (0, 2), name
-    operations.close_survey(store, "health")
+    operations.close_survey(store, "health", confirm="health")
     assert invited.post(URL, json=invite(*given)).status_code == 409
     assert (counted(), unused()) == (0, 2)
 

@@ -130,7 +130,7 @@ def test_reports_to_unknown_replaced_or_closed_surveys_are_refused(http, batch, 
     response = http.post("/v1/surveys/nothing/reports", json=batch([0, 0]))
     assert problem(response, 404)["detail"] == "there is no survey 'nothing'"
     stale = problem(http.post(URL, json=batch([0, 0], digest="0" * 64)), 409)
-    operations.close_survey(store, "health")
+    operations.close_survey(store, "health", confirm="health")
     closed = problem(http.post(URL, json=batch([0, 0])), 409)
     kinds = [document["type"].rpartition(":")[2] for document in (stale, closed)]
     assert kinds == ["stale-digest", "survey-closed"]

@@ -123,7 +123,7 @@ def test_guesses_of_a_sealed_report_with_its_id_reveal_nothing(
     guesses = [sealed(public, survey, [a, b], id=id) for a in range(2) for b in range(3)]
     for close in (False, True):
         if close:
-            operations.close_survey(store, "health")
+            operations.close_survey(store, "health", confirm="health")
         answers = [send(guess) for guess in guesses]
         assert {(each.status_code, each.get_data()) for each in answers} == {
             (202, b'{"accepted":0,"duplicates":1}')

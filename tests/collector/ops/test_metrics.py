@@ -64,7 +64,7 @@ def test_metrics_of_reports_agree_with_the_store(http, batch, scrape, counted):
 
 def test_an_open_survey_has_a_counter_before_its_first_report(http, store, scrape):
     counter = ("halftruth_reports_total", frozenset({("survey", "health"), ("outcome", "counted")}))
-    operations.close_survey(store, "health")
+    operations.close_survey(store, "health", confirm="health")
     assert counter not in scrape()
     operations.reopen_survey(store, "health")
     assert scrape()[counter] == 0

@@ -256,7 +256,7 @@ def test_a_collector_that_floods_a_batch_is_limited_but_learns_a_report(make):
 def test_closing_early_releases_a_whole_batch_or_none(make, reports, counted, caplog):
     parties = make(batch=10)
     parties.fill(reports)
-    collecting.close_survey(parties.store, "health")
+    collecting.close_survey(parties.store, "health", confirm="health")
     parties.passing().look()
     assert parties.counted() == counted
     assert ("fewer than the 10 of a batch" in caplog.text) == (counted == 0)
@@ -268,7 +268,7 @@ def test_a_receipt_of_a_wrong_number_of_reports_is_ignored(make, caplog):
     """A receipt with another number of reports deletes none of them."""
     parties = make(batch=2)
     parties.fill(3)
-    relaying.close(parties.relay_store, "health")
+    relaying.close(parties.relay_store, "health", confirm="health")
     parties.store.reports.count = lambda batch, _: Receipt(
         accepted=len(batch.ids) - 1, duplicates=0
     )

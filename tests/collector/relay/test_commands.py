@@ -36,7 +36,7 @@ def test_a_survey_from_registration_to_purge(make, relay, monkeypatch):
         "",
     )
     parties.send(Device((0, 0)))
-    assert relay("close", "health") == (
+    assert relay("close", "health", "--confirm", "health") == (
         0,
         "health is closed; the running relay passes its reports on\n",
         "",
@@ -47,7 +47,8 @@ def test_a_survey_from_registration_to_purge(make, relay, monkeypatch):
     assert fields == ["health", digest[:12], "withheld", "1", "0", "0", "2", parties.url]
     assert "health: 1 reports are fewer than a batch, and are not passed on" in said
     assert relay("purge")[1] == "no survey that closed 30 days ago still has ids\n"
-    assert relay("purge", "--closed-for", "0")[1] == "health: 1 ids and 1 reports deleted\n"
+    words = ("purge", "--closed-for", "0", "--confirm", "health")
+    assert relay(*words)[1] == "health: 1 ids and 1 reports deleted\n"
     assert relay("close", "none")[2] == "halftruth: this relay takes no reports of 'none'\n"
     assert ACTOR.get() == "command line"
 

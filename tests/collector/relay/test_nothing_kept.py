@@ -42,7 +42,7 @@ def test_no_addresses_passed_reports_or_links_between_ids_are_kept(parties, tmp_
     assert len(found(before, inner)) == len(found(before, relay_ids)) == 40
     collecting.back_up(parties.relay_store, backups / "held")
     parties.close()
-    collecting.close_survey(parties.store, "health")
+    collecting.close_survey(parties.store, "health", confirm="health")
     collecting.back_up(parties.relay_store, backups / "relay")
     collecting.back_up(parties.store, backups / "collector")
     after, collected = contents(folder), (tmp_path / "test.db").read_bytes()
@@ -103,10 +103,10 @@ def test_tables_of_a_relay_have_no_columns_for_times_addresses_or_orders(parties
 
 def test_purging_a_relay_deletes_its_ids(parties, tmp_path):
     ids = [device.relay_id.bytes for device in parties.devices]
-    assert relaying.purge(parties.relay_store, 0) == []
+    assert relaying.purge(parties.relay_store, 0, confirm="*") == []
     parties.close()
-    assert relaying.purge(parties.relay_store, 1) == []
-    assert relaying.purge(parties.relay_store, 0) == [("health", 40, 0)]
+    assert relaying.purge(parties.relay_store, 1, confirm="*") == []
+    assert relaying.purge(parties.relay_store, 0, confirm="*") == [("health", 40, 0)]
     assert found(contents(tmp_path / "relay"), ids) == []
     # After the purge, a retry is refused because the survey is closed.
     assert parties.send(parties.devices[0]).status_code == 409

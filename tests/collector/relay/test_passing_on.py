@@ -82,7 +82,7 @@ def test_fewer_reports_than_a_batch_are_withheld_and_both_operators_informed(
     assert [(entry.subject, entry.detail) for entry in told] == [("health", "0 reports")]
     [token] = [each for each in parties.store.tokens.all() if each.role == "relay"]
     assert told[0].actor == f"token {token.id}"
-    collecting.close_survey(parties.store, "health")
+    collecting.close_survey(parties.store, "health", confirm="health")
     state = parties.collector.test_client().get("/v1/surveys/health/state", headers=operator)
     assert state.get_json()["reports"] == 0
     assert state.get_json()["relay"]["url"] == parties.survey.relay.url
@@ -91,7 +91,7 @@ def test_fewer_reports_than_a_batch_are_withheld_and_both_operators_informed(
     page = " ".join(http.get("/operate/surveys/health").text.split())
     assert "it passes on at least 10 reports, or none. None has arrived:" in page
     # A purge deletes them with the ids.
-    assert relaying.purge(parties.relay_store, 0) == [("health", 9, 9)]
+    assert relaying.purge(parties.relay_store, 0, confirm="*") == [("health", 9, 9)]
     assert inner_reports(parties.relay_store) == []
 
 
@@ -103,7 +103,7 @@ def test_a_purge_locks_its_tables_in_the_order_of_a_compaction(make):
     said: list[str] = []
     engine = parties.relay_store.database.engine
     event.listen(engine, "before_cursor_execute", lambda _c, _cursor, text, *_: said.append(text))
-    assert relaying.purge(parties.relay_store, 0) == [("health", 3, 0)]
+    assert relaying.purge(parties.relay_store, 0, confirm="*") == [("health", 3, 0)]
     if parties.relay_store.database.is_sqlite:
         # SQLite has one writer.
         return
@@ -116,7 +116,7 @@ def test_a_survey_is_closed_by_either_operator_or_its_deadline(make, why):
     parties = make(batch=2)
     parties.fill(3)
     if why == "operator":
-        relaying.close(parties.relay_store, "health")
+        relaying.close(parties.relay_store, "health", confirm="health")
     elif why == "deadline":
         past = datetime.now(UTC) - timedelta(seconds=1)
         with parties.relay_store.database.writing() as connection:
@@ -125,7 +125,7 @@ def test_a_survey_is_closed_by_either_operator_or_its_deadline(make, why):
         answer = parties.http.get("/v1/surveys/health").get_json()
         assert answer == {"id": "health", "digest": parties.survey.digest, "status": "closed"}
     else:
-        collecting.close_survey(parties.store, "health")
+        collecting.close_survey(parties.store, "health", confirm="health")
     parties.passing().look()
     assert (statuses(parties), parties.counted()) == (["released"], 3)
     assert ("relay close", f"by its {why}") in audited(parties)
@@ -134,7 +134,7 @@ def test_a_survey_is_closed_by_either_operator_or_its_deadline(make, why):
 def test_the_end_is_reported_once_and_compacts_the_collector(make, monkeypatch):
     parties = make(batch=2)
     parties.fill(3)
-    collecting.close_survey(parties.store, "health")
+    collecting.close_survey(parties.store, "health", confirm="health")
     compactions = []
     monkeypatch.setattr(
         parties.collector.extensions["halftruth"].store.database,
@@ -231,7 +231,7 @@ def test_a_failed_compaction_is_retried_later_and_does_not_delay_reports(two_sur
 
     for parties in two_surveys:
         parties.fill(3)
-        relaying.close(parties.relay_store, parties.survey.id)
+        relaying.close(parties.relay_store, parties.survey.id, confirm=parties.survey.id)
     now = [0.0]
     passing = parties.passing(clock=lambda: now[0])
     compact = parties.relay_store.database.compact
@@ -274,7 +274,7 @@ def test_reports_refused_by_the_collector_are_held_and_passed_on_later(make, cap
     parties.fill(4)
     [token] = [t for t in parties.store.tokens.all() if t.role == "relay"]
     collecting.revoke_token(parties.store, token.id)
-    relaying.close(parties.relay_store, "health")
+    relaying.close(parties.relay_store, "health", confirm="health")
     now = [0.0]
     passing = parties.passing(clock=lambda: now[0])
     passing.look()

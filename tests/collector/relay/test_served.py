@@ -30,7 +30,7 @@ def test_another_worker_passes_reports_on_after_one_was_killed(make, relay_datab
         for worker in (former := relay.workers()):
             os.kill(worker, signal.SIGKILL)
         wait_until(lambda: len(now := relay.workers()) == 2 and not set(now) & set(former))
-        relaying.close(parties.relay_store, "health")
+        relaying.close(parties.relay_store, "health", confirm="health")
         wait_until(lambda: parties.relay_store.get("health").passed == 5)
         assert (parties.held(), parties.counted()) == (0, 5)
         assert requests.get(f"{relay.url}/readyz", timeout=PATIENCE).status_code == 200

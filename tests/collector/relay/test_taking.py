@@ -263,8 +263,8 @@ def test_reports_stay_at_the_relay_if_the_collector_lacks_keys_or_was_purged(mak
     assert (parties.held(), parties.counted()) == (2, 0)
     monkeypatch.undo()
     assert service.key_file._keys is keys
-    collecting.close_survey(parties.store, "health")
-    collecting.purge(parties.store, 0)
+    collecting.close_survey(parties.store, "health", confirm="health")
+    collecting.purge(parties.store, 0, confirm="*")
     parties.passing().look()
     # The collector cannot know any more whether they were counted before.
     assert (parties.held(), parties.counted()) == (2, 0)

@@ -53,7 +53,7 @@ def test_known_ids_get_the_same_response_for_any_values_and_invitations(
     good = made[0] if invitations else None
     store.reports.add("health", survey.digest, [report(1, 1, 2, invitation=good)])
     if closed:
-        operations.close_survey(store, "health")
+        operations.close_survey(store, "health", confirm="health")
     before = dump()
     before.pop("daily_outcomes")
     guesses = [(a, b, i) for a in range(2) for b in range(3) for i in (None, *made, "0" * 32)]
@@ -159,7 +159,7 @@ def test_a_failure_at_any_statement_rolls_back_the_whole_group(
     invitations = operations.create_invitations(store, "health", 3)
     store.reports.add("second", second.digest, [report(1, 1, 1)])
     store.reports.add("ended", ended.digest, [report(1, 1, 1)])
-    operations.close_survey(store, "ended")
+    operations.close_survey(store, "ended", confirm="ended")
     items = [
         check("health", survey.digest, shape, [report(1, 0, 0, invitation=invitations[0])]),
         check("second", second.digest, shape, [report(1, 1, 1), report(2, 1, 2)]),
@@ -285,7 +285,7 @@ class CountingMachine(RuleBasedStateMachine):
     @rule(name=names)
     def close(self, name):
         if name in self.surveys:
-            operations.close_survey(self.store, name)
+            operations.close_survey(self.store, name, confirm=name)
             self.closed.add(name)
 
     @rule()

@@ -210,7 +210,7 @@ def test_backups_exports_and_closed_surveys_do_not_reveal_the_order(twins, fill,
         operations.export_reports(store, "wide", tmp_path / f"{forwards}.reports")
         names = [tmp_path / f"{forwards}.{kind}" for kind in ("backup", "reports")]
         written.append([SqliteFiles(file).read() for file in names])
-        operations.close_survey(store, "wide")
+        operations.close_survey(store, "wide", confirm="wide")
         assert 0.35 < told_apart(files.read()) < 0.65
     assert written[0] == written[1]
     assert all(0.35 < told_apart(data) < 0.65 for data in written[0])
@@ -280,7 +280,7 @@ def test_a_long_read_makes_a_compaction_time_out(store, published, raw, monkeypa
         with pytest.raises(StoreUnavailable):
             operations.compact(store)
         # Closing a survey succeeds without the compaction.
-        operations.close_survey(store, "health")
+        operations.close_survey(store, "health", confirm="health")
         assert "run 'halftruth admin compact'" in caplog.text
     assert store.surveys.get("health").status == "closed"
     assert store.reports.counts("health")[1].reports == 2

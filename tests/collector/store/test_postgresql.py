@@ -135,7 +135,7 @@ def test_batches_in_any_order_do_not_deadlock(several, store, survey, second, tr
             chosen = [bytes.fromhex(each) for each in chance.choices(invitations, k=10)]
             operations.revoke_invitations(mine, "health", chosen)
             operations.set_terms(mine, "second", Terms())
-            operations.revoke_key(mine, f"{number:064x}")
+            operations.revoke_key(mine, f"{number:064x}", confirm=f"{number:064x}")
             operations.create_invitations(mine, "health", 2)
         return [0, 0]
 
@@ -185,14 +185,17 @@ def test_reports_and_a_compaction_do_not_deadlock(
 @pytest.mark.parametrize(
     ("act", "at"),
     [
-        (partial(operations.purge, days=0), "DELETE FROM report_ids"),
-        (partial(operations.delete_survey, id="health"), "DELETE FROM invitations"),
+        (partial(operations.purge, days=0, confirm="*"), "DELETE FROM report_ids"),
+        (
+            partial(operations.delete_survey, id="health", confirm="health"),
+            "DELETE FROM invitations",
+        ),
     ],
     ids=["purge", "delete"],
 )
 def test_deletions_and_a_compaction_do_not_deadlock(database, store, published, act, at, rows):
     store.reports.add("health", published.digest, [report(1, 1, 1)])
-    operations.close_survey(store, "health")
+    operations.close_survey(store, "health", confirm="health")
     with (
         Store(database) as another,
         ThreadPoolExecutor() as threads,
@@ -216,7 +219,7 @@ def test_a_signature_published_while_its_key_is_revoked_is_removed(
         signature = sign(key, survey.digest, INVITED)
         publishing = threads.submit(operations.publish_survey, store, survey, INVITED, signature)
         assert held.wait(PATIENCE)
-        revoked = threads.submit(operations.revoke_key, other, key.public)
+        revoked = threads.submit(operations.revoke_key, other, key.public, confirm=key.public)
         with pytest.raises(TimeoutError):
             revoked.result(0.3)
         free.set()
@@ -302,7 +305,7 @@ def test_closing_a_survey_waits_for_reports_being_counted(database, store, publi
     ):
         counting_ = threads.submit(store.reports.count, made)
         assert held.wait(PATIENCE)
-        closing_ = threads.submit(operations.close_survey, other, "health")
+        closing_ = threads.submit(operations.close_survey, other, "health", confirm="health")
         with pytest.raises(TimeoutError):
             closing_.result(0.3)
         free.set()

@@ -58,7 +58,7 @@ def filled(store, published, second):
 
 def closed_for(store, rows, raw, id, days):
     """Close a survey as of a number of days ago."""
-    operations.close_survey(store, id)
+    operations.close_survey(store, id, confirm=id)
     moment = datetime.now(UTC) - timedelta(days=days)
     with raw.begin() as connection:
         connection.exec_driver_sql(
@@ -76,7 +76,7 @@ def test_deleting_a_survey_removes_all_its_rows_and_no_others(
     )
     lost = operations.create_token(filled, "analyst", "health")
     assert set(of_survey(number).values()) != {0}
-    done = operations.delete_survey(filled, "health")
+    done = operations.delete_survey(filled, "health", confirm="health")
     assert (done.reports, done.ids, done.invitations, done.tokens) == (3, 3, 2, 2)
     assert set(of_survey(number).values()) == {0}
     for token in kept:
@@ -90,13 +90,13 @@ def test_deleting_a_survey_removes_all_its_rows_and_no_others(
     with pytest.raises(UnknownSurvey):
         filled.surveys.get("health")
     with pytest.raises(UnknownSurvey):
-        operations.delete_survey(filled, "health")
+        operations.delete_survey(filled, "health", confirm="health")
 
 
 def test_a_survey_published_again_after_deletion_starts_empty(
     filled, published, of_survey, numbers
 ):
-    operations.delete_survey(filled, "health")
+    operations.delete_survey(filled, "health", confirm="health")
     operations.publish_survey(filled, published, INVITED)
     found = of_survey(numbers()["health"])
     assert found.pop("surveys") == 1
@@ -123,7 +123,7 @@ def test_reports_that_arrive_during_a_deletion_leave_no_rows(store, published, o
 
     with ThreadPoolExecutor(6) as threads:
         adding = [threads.submit(add, n) for n in range(60)]
-        done = threads.submit(operations.delete_survey, store, "health").result()
+        done = threads.submit(operations.delete_survey, store, "health", confirm="health").result()
         for each in adding:
             each.result()
     assert done.reports == done.ids
@@ -132,10 +132,10 @@ def test_reports_that_arrive_during_a_deletion_leave_no_rows(store, published, o
 
 def test_only_surveys_closed_for_long_enough_are_purged(filled, rows, raw, numbers, of_survey):
     closed_for(filled, rows, raw, "health", days=31)
-    assert operations.purge(filled, 32) == []
+    assert operations.purge(filled, 32, confirm="*") == []
     counted = filled.reports.counts("health")[1]
     before = of_survey(numbers()["second"])
-    [done] = operations.purge(filled, 31)
+    [done] = operations.purge(filled, 31, confirm="*")
     assert (done.id, done.reports, done.ids, done.invitations, done.tokens) == (
         "health",
         0,
@@ -155,7 +155,7 @@ def test_only_surveys_closed_for_long_enough_are_purged(filled, rows, raw, numbe
     assert (state.reports, state.invited, state.withdrawn, state.unused) == (3, 5, 2, 0)
     assert state.purged_at is not None
     assert filled.invitations.count("health").used == 3
-    assert operations.purge(filled, 0) == []
+    assert operations.purge(filled, 0, confirm="*") == []
 
 
 def counted_on(raw, number, day):
@@ -181,16 +181,16 @@ def test_surveys_that_ended_by_their_terms_are_purged_for_good(
     number = numbers()["health"]
     operations.set_terms(filled, "health", limits)
     # Its last reports arrived today, despite the deadline, and may be retried.
-    assert operations.purge(filled, 30) == []
+    assert operations.purge(filled, 30, confirm="*") == []
     counted_on(raw, number, NOW - timedelta(days=31))
-    assert operations.purge(filled, 32) == []
-    [done] = operations.purge(filled, 30)
+    assert operations.purge(filled, 32, confirm="*") == []
+    [done] = operations.purge(filled, 30, confirm="*")
     assert (done.id, done.ids, done.invitations) == ("health", 3, 2)
     found = of_survey(number)
     assert (found["report_ids"], found["invitations"]) == (0, 0)
     assert found["cells"] > 0
     assert filled.surveys.state("health").reports == 3
-    assert operations.purge(filled, 0) == []
+    assert operations.purge(filled, 0, confirm="*") == []
     # Its end is final, since purged ids would be counted twice.
     operations.set_terms(filled, "health", {"closes_at": None, "max_reports": 9})
     with pytest.raises(SurveyClosed):
@@ -208,7 +208,7 @@ def test_open_or_recently_ended_surveys_are_not_purged(filled, raw, numbers, dum
     operations.set_terms(filled, "health", limits)
     counted_on(raw, numbers()["health"], NOW - timedelta(days=99))
     before = dump()
-    assert operations.purge(filled, 2) == []
+    assert operations.purge(filled, 2, confirm="*") == []
     assert dump() == before
 
 
@@ -260,8 +260,8 @@ def test_a_deadline_is_over_at_its_moment(filled):
 def test_a_purged_survey_refuses_reports_exports_and_imports(filled, tmp_path, published):
     file = tmp_path / "before.reports"
     operations.export_reports(filled, "health", file)
-    operations.close_survey(filled, "health")
-    operations.purge(filled, 0)
+    operations.close_survey(filled, "health", confirm="health")
+    operations.purge(filled, 0, confirm="*")
     with pytest.raises(SurveyClosed):
         filled.reports.add("health", published.digest, [report(0, 0, 0)])
     with pytest.raises(ParameterError, match="ids of 'health' were purged"):
@@ -277,6 +277,6 @@ def test_states_hold_the_counts_of_each_survey(filled):
     for state in (first, second):
         assert (state.reports, state.invited, state.withdrawn, state.unused) == (3, 5, 0, 2)
         assert state == filled.surveys.state(state.id)
-    operations.revoke_invitations(filled, "second")
+    operations.revoke_invitations(filled, "second", confirm="second")
     assert filled.surveys.state("second").withdrawn == 2
     assert filled.surveys.state("health") == first

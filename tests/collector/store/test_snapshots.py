@@ -53,7 +53,7 @@ def test_reports_counted_by_another_store_are_included(store, published, databas
 def test_a_survey_published_again_after_deletion_has_its_own_counts(store, published):
     store.reports.add("health", published.digest, [report(1, 0, 2)])
     assert counted(store) == {(0, 2): 1}
-    operations.delete_survey(store, "health")
+    operations.delete_survey(store, "health", confirm="health")
     operations.publish_survey(store, published)
     store.reports.add("health", published.digest, [report(1, 1, 1)])
     assert counted(store) == {(1, 1): 1}

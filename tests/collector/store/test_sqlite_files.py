@@ -27,9 +27,9 @@ def test_files_hold_nothing_of_a_deleted_survey(file, store, published, second):
         content = file.read_bytes() + file.with_name(f"{file.name}-wal").read_bytes()
         return [each in content for each in wanted]
 
-    operations.delete_survey(store, "second")
+    operations.delete_survey(store, "second", confirm="second")
     assert found() == [True, True]
-    operations.delete_survey(store, "health")
+    operations.delete_survey(store, "health", confirm="health")
     assert found() == [False, False]
 
 

@@ -52,11 +52,12 @@ def fill(store: Store, survey: Survey) -> None:
     other = Survey("second", "Zweite „Umfrage“", survey.schema, survey.mechanism)
     operations.publish_survey(store, other)
     store.reports.add("second", other.digest, [report(n, n % 2, n % 3) for n in range(50)])
-    operations.close_survey(store, "second")
+    operations.close_survey(store, "second", confirm="second")
     operations.create_token(store, "operator")
     operations.create_token(store, "analyst", "second")
     operations.revoke_token(store, store.tokens.all()[0].id)
-    operations.revoke_key(store, OperatorKey.create().public)
+    revoked = OperatorKey.create().public
+    operations.revoke_key(store, revoked, confirm=revoked)
 
 
 def contents(store: Store):
@@ -140,7 +141,7 @@ def test_a_backup_during_writes_is_consistent(store, published, folder, monkeypa
         # Reports do not wait for the back-up.
         later = [report(n, 1, n % 3) for n in range(20, 60)]
         assert store.reports.add("health", published.digest, later).accepted == 40
-        operations.close_survey(store, "health")
+        operations.close_survey(store, "health", confirm="health")
         assert not backing_up.done()
     backing_up.result()
     file = folder / "all.db"
@@ -397,9 +398,9 @@ def test_an_older_export_adds_nothing(store, published, elsewhere, folder):
     send(elsewhere, *range(10))
     operations.export_reports(elsewhere, "health", folder / "older.db")
     send(elsewhere, *range(10, 20))
-    operations.close_survey(elsewhere, "health")
+    operations.close_survey(elsewhere, "health", confirm="health")
     operations.export_reports(elsewhere, "health", folder / "newer.db")
-    operations.close_survey(store, "health")
+    operations.close_survey(store, "health", confirm="health")
     assert operations.import_reports(store, folder / "newer.db").counted == 20
     done = operations.import_reports(store, folder / "older.db")
     assert (done.counted, done.repeated) == (0, 10)
@@ -513,7 +514,7 @@ def test_signatures_of_revoked_keys_are_not_imported(store, survey, elsewhere, f
     key = OperatorKey.create()
     operations.publish_survey(store, survey, Terms(), sign(key, survey.digest, Terms()))
     operations.export_reports(store, "health", folder / "there.db")
-    operations.revoke_key(elsewhere, key.public)
+    operations.revoke_key(elsewhere, key.public, confirm=key.public)
     operations.import_reports(elsewhere, folder / "there.db")
     assert elsewhere.surveys.get("health").signature is None
 

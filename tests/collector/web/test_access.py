@@ -15,6 +15,7 @@ from halftruth_collector import operations
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.store.tables import metadata
 from halftruth_collector.web.calls import declared
+from halftruth_collector.web.messages import Confirmation
 from halftruth_collector.web.pages.design import STARTER
 from halftruth_shared import Survey
 from halftruth_shared.analyses.reading import write
@@ -179,7 +180,10 @@ def ask(filled, bearers, sealing_key, key_file):
         given, bearer = {}, {"Authorization": f"Bearer {token}".strip()}
         if (method, rule) in CALLS:
             example = calls()[CALLS[method, rule].id]
-            given["query_string"] = write(example.query) if method == "GET" else {}
+            confirms = as_method is None and isinstance(example.query, Confirmation)
+            given["query_string"] = write(example.query) if confirms or method == "GET" else {}
+            if confirms and "<key>" in rule:
+                given["query_string"] = {"confirm": sealing_key}
             given["data"] = b"".join(map(msgspec.json.encode, [*example.bodies.values()][:1]))
         elif (method, path) == ("POST", "/sign-in"):
             given["data"] = {"token": token or ""}

@@ -7,7 +7,7 @@ from urllib.parse import quote
 import jsonschema
 import msgspec
 import pytest
-from calls import SURVEY, calls, document_with_examples, reports
+from calls import PLACES, SURVEY, calls, document_with_examples, reports
 from halftruth_collector import operations
 from halftruth_collector.web.calls import declared
 from halftruth_collector.web.errors import status_of
@@ -96,6 +96,8 @@ def send(client, operation, headers, body=None, places=None):
     """Send the example request of a call."""
     path = operation.path.format(**{"survey_id": SURVEY.id, **(places or {})})
     query = serialized(described(operation).get("parameters", []))
+    # A confirmation repeats the key of the path.
+    query = query.replace(PLACES["key"], (places or PLACES).get("key", ""))
     return client.open(
         f"{path}?{query}" if query else path,
         method=operation.method,
@@ -244,7 +246,10 @@ def test_problems_match_their_description(http, store, headers):
     late = {**body, "reports": [{**body["reports"][0], "id": "0" * 32}]}
     operations.set_terms(store, SURVEY.id, Terms(invitations=True))
     assert problem(add, http.post(path, json=late)) == "invitation-refused"
-    operations.close_survey(store, "health")
+    close = DESCRIBED["closeSurvey"]
+    refused = http.post("/v1/surveys/health/close", headers=operator)
+    assert problem(close, refused) == "not-confirmed"
+    assert send(http, close, operator).status_code == 200
     assert problem(add, http.post(path, json=late)) == "survey-closed"
 
 

@@ -317,7 +317,7 @@ def test_the_form_names_attributes_that_are_not_protected(
 
 
 def test_the_page_of_a_closed_survey_has_no_form(http, store, survey):
-    operations.close_survey(store, "health")
+    operations.close_survey(store, "health", confirm="health")
     page = Page(http.get("/s/health").get_data(as_text=True))
     assert not page.all("halftruth-form")
     assert not page.all("script")

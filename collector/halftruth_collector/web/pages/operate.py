@@ -67,14 +67,23 @@ def _read_form(kind: type[R]) -> R:
     return read(kind, parameters.from_form(kind))
 
 
+def _confirmed(action: Callable[..., T]) -> Callable[[Store, str], T]:
+    """Return a final action that is confirmed by the field `confirm` of its form."""
+
+    def run(store: Store, survey_id: str) -> T:
+        return action(store, survey_id, confirm=request.form.get("confirm", "").strip())
+
+    return run
+
+
 #: Actions on a survey, by the last part of the address.
 _ACTIONS: dict[str, Callable[[Store, str], object]] = {
-    "close": operations.close_survey,
+    "close": _confirmed(operations.close_survey),
     "reopen": operations.reopen_survey,
     "list": partial(operations.set_listing, listed=True),
     "unlist": partial(operations.set_listing, listed=False),
     "terms": _set_terms,
-    "withdraw": operations.revoke_invitations,
+    "withdraw": _confirmed(operations.revoke_invitations),
 }
 
 
@@ -130,8 +139,7 @@ def act(survey_id: str, action: str) -> Answer:
 def delete(survey_id: str) -> Answer:
     """Delete a survey after the operator has typed its id."""
     try:
-        confirm = request.form.get("confirm", "").strip()
-        done = operations.delete_survey(collector().store, survey_id, confirm=confirm)
+        done = _confirmed(operations.delete_survey)(collector().store, survey_id)
     except HalftruthError as error:
         return survey(survey_id, error)
     return render_template("operate_deleted.html", done=done)

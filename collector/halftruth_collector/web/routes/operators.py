@@ -16,6 +16,7 @@ from ..context import collector, get_published
 from ..messages import (
     AuditLogPage,
     AuditQuery,
+    Confirmation,
     InvitationRequest,
     IssuedInvitations,
     KeyList,
@@ -65,13 +66,14 @@ def get_state(survey_id: str) -> SurveyState:
     return collector().store.surveys.state(survey_id)
 
 
-@OPERATORS.call("POST", "/v1/surveys/<survey_id>/close", answer=PublishedSurvey)
-def close_survey(survey_id: str) -> PublishedSurvey:
+@OPERATORS.call("POST", "/v1/surveys/<survey_id>/close", query=Confirmation, answer=PublishedSurvey)
+def close_survey(asked: Confirmation, survey_id: str) -> PublishedSurvey:
     """Close a survey.
 
-    It accepts no more reports. Closing it again changes nothing.
+    It accepts no more reports. With reports this is final, and has to be confirmed. Closing it
+    again changes nothing.
     """
-    operations.close_survey(collector().store, survey_id)
+    operations.close_survey(collector().store, survey_id, confirm=asked.confirm)
     return get_published(survey_id)
 
 
@@ -87,14 +89,15 @@ def reopen_survey(survey_id: str) -> PublishedSurvey:
     return get_published(survey_id)
 
 
-@OPERATORS.call("DELETE", "/v1/surveys/<survey_id>", answer=Deleted)
-def delete_survey(survey_id: str) -> Deleted:
+@OPERATORS.call("DELETE", "/v1/surveys/<survey_id>", query=Confirmation, answer=Deleted)
+def delete_survey(asked: Confirmation, survey_id: str) -> Deleted:
     """Delete a survey.
 
     This also deletes its reports, their ids and counts, its invitations, and the tokens restricted
-    to it. Only a back-up can restore them; existing back-ups still contain them.
+    to it. Only a back-up can restore them; existing back-ups still contain them. It has to be
+    confirmed.
     """
-    return operations.delete_survey(collector().store, survey_id)
+    return operations.delete_survey(collector().store, survey_id, confirm=asked.confirm)
 
 
 @OPERATORS.call("PUT", "/v1/surveys/<survey_id>/listing", body=Listing, answer=SurveyState)
@@ -151,22 +154,32 @@ def create_invitations(asked: InvitationRequest, survey_id: str) -> IssuedInvita
     return IssuedInvitations(invitations=made)
 
 
-@OPERATORS.call("POST", "/v1/surveys/<survey_id>/invitations/revoke", answer=Withdrawn)
-def revoke_invitations(survey_id: str) -> Withdrawn:
-    """Withdraw all unused invitations."""
-    count = operations.revoke_invitations(collector().store, survey_id)
+@OPERATORS.call(
+    "POST",
+    "/v1/surveys/<survey_id>/invitations/revoke",
+    query=Confirmation,
+    answer=Withdrawn,
+)
+def revoke_invitations(asked: Confirmation, survey_id: str) -> Withdrawn:
+    """Withdraw all unused invitations.
+
+    If there are any, it has to be confirmed.
+    """
+    count = operations.revoke_invitations(collector().store, survey_id, confirm=asked.confirm)
     return Withdrawn(withdrawn=count)
 
 
-@OPERATORS.call("POST", "/v1/purge", body=PurgeRequest, answer=Purged)
-def purge(asked: PurgeRequest) -> Purged:
+@OPERATORS.call("POST", "/v1/purge", body=PurgeRequest, query=Confirmation, answer=Purged)
+def purge(chosen: PurgeRequest, asked: Confirmation) -> Purged:
     """Purge ended surveys.
 
     A survey ends when it is closed, at its deadline, or when its quota is full. The ids of its
-    reports and its unused invitations are deleted; the counts are kept. A client that repeats a
-    counted report receives the error that the survey is closed.
+    reports and its unused invitations are deleted; the counts are kept. If there are any, it has to
+    be confirmed. A client that repeats a counted report receives the error that the survey is
+    closed.
     """
-    return Purged(surveys=operations.purge(collector().store, asked.closed_for))
+    done = operations.purge(collector().store, chosen.closed_for, confirm=asked.confirm)
+    return Purged(surveys=done)
 
 
 @OPERATORS.call("GET", "/v1/tokens", answer=TokenList)
@@ -206,13 +219,14 @@ def list_keys() -> KeyList:
     return KeyList(keys=collector().store.keys.all())
 
 
-@OPERATORS.call("POST", "/v1/keys/<key>/revoke", answer=Unsigned)
-def revoke_key(key: str) -> Unsigned:
+@OPERATORS.call("POST", "/v1/keys/<key>/revoke", query=Confirmation, answer=Unsigned)
+def revoke_key(asked: Confirmation, key: str) -> Unsigned:
     """Revoke a public key of an operator.
 
-    Its signatures are not served any more, and new ones are refused.
+    Its signatures are not served any more, and new ones are refused. It has to be confirmed.
     """
-    return Unsigned(surveys=operations.revoke_key(collector().store, key))
+    done = operations.revoke_key(collector().store, key, confirm=asked.confirm)
+    return Unsigned(surveys=done)
 
 
 @OPERATORS.call("GET", "/v1/sealing-keys", answer=SealingKeyList)
@@ -231,15 +245,16 @@ def create_sealing_key() -> SealingKeyList:
     return list_sealing_keys()
 
 
-@OPERATORS.call("POST", "/v1/sealing-keys/<key>/retire", answer=SealingKeyList)
-def retire_sealing_key(key: str) -> SealingKeyList:
+@OPERATORS.call("POST", "/v1/sealing-keys/<key>/retire", query=Confirmation, answer=SealingKeyList)
+def retire_sealing_key(asked: Confirmation, key: str) -> SealingKeyList:
     """Retire a sealing key.
 
     It is removed from the file, and reports sealed to it can never be opened again. The call is
     refused while the key is used by a survey that is open, or that can be reopened because it has
-    no reports.
+    no reports. It has to be confirmed.
     """
-    operations.retire_sealing_key(collector().store, _key_file(), key)
+    store = collector().store
+    operations.retire_sealing_key(store, _key_file(), key, confirm=asked.confirm)
     return list_sealing_keys()
 
 
