@@ -2,20 +2,29 @@
 
 import math
 import random
+import re
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import permutations, product
 
 import msgspec
 import pytest
 from halftruth_client import Ledger, LedgerEntry, SurveyRefused
-from halftruth_shared import ParameterError, Protection, SchemaError, Series, Survey
+from halftruth_collector.disclosure.posterior import answer_posteriors
+from halftruth_shared import (
+    ParameterError,
+    Protection,
+    SchemaError,
+    Series,
+    SplitQuestionnaire,
+    Survey,
+)
 from halftruth_shared.rational import round_up_rational
 
 from tests.support.dependent import AFTER, REVEALING, VIEWS, document, keep, question
-from tests.support.feasible import by_agreement, largest_ratio, small_surveys
+from tests.support.disclosed import Disclosure, Largest, Said, posterior, read_sentences
+from tests.support.feasible import small_surveys
 
 
 def read(mechanism, *questions):
@@ -58,132 +67,111 @@ def test_conditions_that_reveal_no_protected_answer_are_accepted():
     )
 
 
-def position(survey, names):
-    return {survey.schema.names.index(name) for name in names}
-
-
-def worst(weights, records, agree):
-    groups = by_agreement(records, agree)
-    return max(largest_ratio(weights[:, places]) for places in groups)
-
-
-def worst_of_proved(weights, records, agree, others):
-    """Return the largest likelihood ratio in favour of answers other than the provable ones."""
-    found = Fraction(1)
-    for places in by_agreement(records, agree):
-        over = [p for p in places if all(records[p][j] == other for j, other in others.items())]
-        under = [p for p in places if p not in over]
-        if not over or not under:
-            continue
-        for row in weights:
-            most, least = max(row[over]), min(row[under])
-            if most:
-                found = max(found, Fraction(most, least) if least else math.inf)
-    return found
-
-
-def worst_spent(weights, records, agree, others):
-    """Return the largest likelihood ratio of two records.
-
-    Excluded are ratios by which a provable answer becomes more likely than the other one.
-    """
-    found = Fraction(1)
-    for places in by_agreement(records, agree):
-        for above, below in permutations(places, 2):
-            if any(records[above][j] != other == records[below][j] for j, other in others.items()):
-                continue
-            for row in weights:
-                if row[above]:
-                    found = max(found, ratio(row[above], row[below]))
-    return found
-
-
-def ratio(above, below):
-    return Fraction(int(above), int(below)) if below else math.inf
-
-
 @dataclass
 class Tally:
-    """Numbers of likelihood ratios, of those equal to their bound, and of those above it."""
+    """Numbers of likelihood ratios, of bounds, of equal bounds, and of ratios above a bound."""
 
     ratios: int = 0
+    bounds: int = 0
     tight: int = 0
     above: int = 0
 
     def hold(self, true, said):
-        self.ratios += 1
-        self.tight += true == said
-        self.above += true > said
+        self.ratios += true.ratios
+        self.bounds += 1
+        self.tight += true.ratio == said
+        self.above += true.ratio > said
+
+    def hold_said(self, true, said):
+        self.bounds += 1
+        self.above += not said.allows(true.ratio)
+        # Sentences are rounded up to three digits and tenths of a percent.
+        self.tight += said.gamma <= true.ratio * Fraction(101, 100) and said.after - posterior(
+            true.ratio, said.before
+        ) < Fraction(1, 1000)
 
 
 def hold_against_promise(case, survey, tally):
-    """Compare the largest likelihood ratios of a survey's reports with its stated bounds."""
-    promise, spent = Protection.of(survey), survey.perturbation.spent_amplification
-    records, weights = case.feasible(), case.weights()
-    apart = position(survey, promise.unperturbed)
-    provable = position(survey, promise.provable)
-    protected = position(survey, promise.protected)
-    whole = worst(weights, records, apart | provable)
-    tally.hold(whole, promise.record.gamma)
-    assert promise.record.gamma <= spent
-    single = Fraction(1)
-    for attributes in case.questions:
-        if protected.isdisjoint(attributes):
-            continue
-        changed = set().union(*(case.dependents(j) for j in attributes))
-        others = set(range(len(case.shape))) - changed
-        single = max(single, worst(weights, records, others | apart | provable))
-    tally.hold(single, promise.answer.gamma)
-    others_of = {}
-    for name, found in promise.provable.items():
-        [j] = position(survey, [name])
-        others_of[j] = survey.schema.attributes[j].categories.index(found.other)
-        others = set(range(len(case.shape))) - case.dependents(j)
-        tally.hold(
-            worst_of_proved(weights, records, others | apart, {j: others_of[j]}),
-            found.amplification,
-        )
-    # A report on a question conditional on a provable answer is informative about that answer.
-    asked_after = {
-        j: other
-        for j, other in others_of.items()
-        if survey.schema.names[j] in survey.schema.conditional
-    }
-    if asked_after and protected:
-        agree = (apart | provable) - asked_after.keys()
-        together = worst_of_proved(weights, records, agree, asked_after)
-        tally.hold(together, promise.record.gamma)
-    spends = worst_spent(weights, records, apart, others_of) if others_of else whole
-    tally.hold(spends, spent)
+    """Compare the largest likelihood ratios of a survey's reports with all that is stated."""
+    true, promise = Disclosure(case), Protection.of(survey)
+    names = case.names
+    assert set(promise.unperturbed) == {names[j] for j in true.unperturbed}
+    assert set(promise.provable) == {names[j] for j in true.provable}
+    tally.hold(true.whole, promise.record.gamma)
+    assert promise.record.gamma == survey.perturbation.spent_amplification
     assert LedgerEntry.of(survey, "").gamma == (
-        "infinite" if spent == math.inf else round_up_rational(Fraction(spent))
+        "infinite" if promise.record.gamma == math.inf else round_up_rational(promise.record.gamma)
     )
-    return spends
+    known = {
+        j: each
+        for attributes in case.questions
+        if true.perturbed.intersection(attributes)
+        for each in [true.of_question(attributes)]
+        for j in attributes
+    }
+    largest = max(known.values(), key=lambda each: each.ratio, default=Largest())
+    tally.hold(largest, promise.answer.gamma)
+    for j in true.provable:
+        tally.hold(known[j], promise.provable[names[j]].amplification)
+    hold_sentences(true, known, largest, promise, tally)
+    hold_audit(true, known, survey, tally)
+    return true.whole.ratio
 
 
-def unprotected(case):
-    """Return the attributes with reports that exclude an answer, and the unperturbed among them."""
-    weights = case.all_weights()
-    every = list(product(*map(range, case.shape)))
-    revealing = {
-        j
-        for j in range(len(case.shape))
-        if worst(weights, every, {*range(len(case.shape))} - {j}) == math.inf
-    }
-    designs = case.survey["mechanism"].get("designs", {})
-    sensitive = {each["name"]: each["sensitive"] for each in case.survey["attributes"]}
-    return revealing, {
-        j
-        for j in revealing
-        if not sensitive[case.names[j].partition(".")[0]] and case.names[j] not in designs
-    }
+def hold_sentences(true, known, largest, promise, tally):
+    labels, sentences = true.case.labels, promise.sentences()
+    said = read_sentences(sentences)
+    if promise.record.gamma == math.inf:
+        assert said.keys().isdisjoint({"whole", "single", "series"})
+        assert "There is no bound: a report can prove an answer (γ is infinite)." in sentences
+        return
+    if not true.perturbed:
+        assert said == {}
+        return
+    left_out = any(true.case.unrandomized[j] for j in true.perturbed)
+    assert left_out == any("answered is not randomized" in sentence for sentence in sentences)
+    tally.hold_said(true.whole, said["whole"])
+    assert said["whole"].people == {labels[j] for j in true.unperturbed | true.provable}
+    if "single" in said:
+        tally.hold_said(largest, said["single"])
+    else:
+        assert promise.answer.gamma == promise.record.gamma
+    for j in true.provable:
+        tally.hold_said(known[j], said["provable", labels[j]])
+    [learning] = promise.learning()
+    for before, after in re.findall(r"([\d.]+) %.*?at most ([\d.]+) %", plain(learning)):
+        figures = Said(said["whole"].gamma, Fraction(before) / 100, Fraction(after) / 100)
+        tally.hold_said(true.whole, figures)
+
+
+def plain(text):
+    return text.replace("\N{NARROW NO-BREAK SPACE}", " ")
+
+
+def hold_audit(true, known, survey, tally):
+    """Compare the posteriors that an audit states for single answers."""
+    names = true.case.names
+    for each in answer_posteriors(survey):
+        if each.prior < 1:
+            j = names.index(each.attribute)
+            prior = Fraction(each.prior)
+            code = survey.schema.attributes[j].categories.index(each.category)
+            for ratio, bound in (
+                (true.of_answer(j, code), each.bound),
+                (known[j].ratio, each.known),
+            ):
+                worst = float(posterior(ratio, prior))
+                tally.bounds += 1
+                tally.tight += worst == pytest.approx(bound)
+                tally.above += worst > bound * (1 + 1e-12)
 
 
 def test_exactly_the_revealing_small_surveys_are_refused():
     refused = leaks = 0
     for case in small_surveys(random.Random(4), 450, most=3):
-        revealing, sent = unprotected(case)
-        expected = any(case.conditions[j].keys() - sent for j in revealing)
+        true = Disclosure(case)
+        sent = true.unperturbed
+        expected = any(case.conditions[j].keys() - sent for j in true.revealing)
         try:
             Survey.from_json(msgspec.json.encode(case.survey))
             found = False
@@ -196,10 +184,17 @@ def test_exactly_the_revealing_small_surveys_are_refused():
             refused += 1
             # Without the check, the bound fails for an attacker who knows the independent answers.
             free = {j for j in sent if not case.ancestors(j) - sent}
-            leaks += worst(case.weights(), case.feasible(), free) == math.inf
+            leaks += free_ratio(true, free) == math.inf
     # In some surveys no record meets the condition.
     assert refused > 20
     assert leaks > 0.9 * refused
+
+
+def free_ratio(true, free):
+    """Return the largest ratio of records that agree in some answers only."""
+    true.unperturbed = free
+    true.proved = [frozenset()] * len(true.weights)
+    return true.whole.ratio
 
 
 def published_surveys(seed, count):
@@ -214,15 +209,36 @@ def hold_surveys(seed, count):
     kinds = Counter()
     for case, survey in published_surveys(seed, count):
         hold_against_promise(case, survey, tally)
-        kinds["surveys"] += 1
-        kinds["conditions"] += bool(survey.schema.conditional)
-        kinds["several answers"] += any(q.kind == "several" for q in survey.schema.questions)
-        kinds["unperturbed"] += bool(Protection.of(survey).unperturbed)
-        kinds["perturbed, not sensitive"] += any(
-            not each.sensitive and not survey.perturbation.reveals(each.name)
-            for each in survey.schema.attributes
-        )
+        kinds.update(kinds_of(case, survey))
     return tally, kinds
+
+
+def kinds_of(case, survey):
+    """Yield what a survey has that a promise depends on."""
+    yield "surveys"
+    yield f"{survey.mechanism.kind} by {survey.mechanism.randomized_by}"
+    designs = case.survey["mechanism"].get("designs", {}).values()
+    yield from {f"design {each['design']}" for each in designs}
+    perturbation, questions = survey.perturbation, survey.schema.questions
+    if isinstance(survey.mechanism, SplitQuestionnaire):
+        cells = {math.prod(view.shape) > survey.mechanism.direct for view in perturbation.views}
+        yield from (f"split, {'projective' if many else 'direct'}" for many in cells)
+    found = {
+        "conditions": survey.schema.conditional,
+        "conditions on provable answers": survey.schema.conditional & perturbation.provable.keys(),
+        "several answers": any(q.kind == "several" for q in questions),
+        "scales and numbers": any(q.kind in ("scale", "number") for q in questions),
+        "optional": any(a.optional for a in survey.schema.attributes),
+        "unperturbed": perturbation.unperturbed,
+        "provable": perturbation.provable,
+        "unperturbed and provable": perturbation.unperturbed and perturbation.provable,
+        "reported missing answers": any(case.unrandomized.values()),
+        "perturbed, not sensitive": any(
+            not each.sensitive and not perturbation.reveals(each.name)
+            for each in survey.schema.attributes
+        ),
+    }
+    yield from (kind for kind, has in found.items() if has)
 
 
 def hold_series(seed, count):
@@ -232,6 +248,8 @@ def hold_series(seed, count):
         (survey, hold_against_promise(case, survey, Tally()))
         for case, survey in published_surveys(seed, 60)
         if survey.perturbation.spent_amplification < math.inf
+        and survey.mechanism.randomized_by == "device"
+        and Protection.of(survey).bounded
     ]
     for number in range(count):
         waves = rng.choices(surveys, k=rng.randint(2, 3))
@@ -252,18 +270,23 @@ def hold_series(seed, count):
             ledger = Ledger((*ledger.entries, entry))
             true *= worst_ratio
             answered += 1
-        tally.hold(true, ledger.gamma)
-        tally.hold(true, max(total, ledger.gamma))
+        tally.hold(Largest(true, 1), ledger.gamma)
+        tally.hold_said(Largest(true, 1), read_sentences(Protection.of(one).sentences())["series"])
         assert ledger.gamma <= total
     return tally, answered, refused
 
 
+#: Number of kinds: surveys, mechanisms, designs, kinds of views, and what `kinds_of` lists.
+KINDS = 1 + 6 + 7 + 2 + 10
+
+
 def test_no_report_of_a_small_survey_exceeds_the_promise():
-    tally, kinds = hold_surveys(20, 150)
+    tally, kinds = hold_surveys(26, 130)
     assert tally.above == 0
-    assert tally.ratios > 300
-    assert tally.tight > 0.6 * tally.ratios
-    assert all(kinds[kind] > 5 for kind in kinds), kinds
+    assert tally.ratios > 500_000
+    assert tally.tight > 0.7 * tally.bounds
+    assert kinds["surveys"] > 100
+    assert len(kinds) == KINDS
     tally, answered, refused = hold_series(21, 30)
     assert tally.above == 0
     assert min(answered, refused) > 5
@@ -271,10 +294,12 @@ def test_no_report_of_a_small_survey_exceeds_the_promise():
 
 @pytest.mark.nightly
 def test_no_report_of_a_thousand_surveys_and_series_exceeds_the_promise():
-    tally, kinds = hold_surveys(22, 1_500)
+    tally, kinds = hold_surveys(22, 1_300)
     print(dict(kinds), tally)
-    assert kinds["surveys"] >= 1_000
     assert tally.above == 0
+    assert kinds["surveys"] >= 1_000
+    assert len(kinds) == KINDS
+    assert min(kinds.values()) > 10
     tally, answered, refused = hold_series(23, 150)
     print(answered, "waves answered,", refused, "refused", tally)
     assert tally.above == 0

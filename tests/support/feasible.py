@@ -1,8 +1,10 @@
 """Small surveys of every shape, and likelihood ratios of their reports, by enumeration.
 
-Everything is computed from the definitions with integers: the feasible records, the likelihood of
-each report under each of them, and the largest ratio of two of these. Questions may have
-conditions or multiple responses, be unperturbed, or be perturbed though they are not sensitive.
+Everything is computed from the definitions in docs/protocol.md with integers and fractions: the
+feasible records, the likelihood of each report under each of them, and the largest ratio of two of
+these. Questions are choices, scales and numbers, with conditions, missing answers or multiple
+responses; they are sent unperturbed, perturbed though they are not sensitive, or have an answer
+that a report can prove. Reports are drawn by a device or by the respondents.
 """
 
 import math
@@ -16,6 +18,30 @@ from tests.support.dependent import document
 
 NOT_ASKED = "not asked"
 
+#: Largest number of records of a survey.
+MOST_RECORDS = 100
+
+#: P(report yes | yes) and P(report yes | no) of each design, and values of its parameters.
+DESIGNS = {
+    "warner": (lambda p: (p, 1 - p), {"p": ["1/4", "2/3", "9/10"]}),
+    "forced-response": (
+        lambda yes, no: (1 - no, yes),
+        {"yes": ["1/6", "1/4"], "no": ["1/6", "1/12"]},
+    ),
+    "unrelated-question": (
+        lambda p, prevalence: (p + (1 - p) * prevalence, (1 - p) * prevalence),
+        {"p": ["7/10", "1/2"], "prevalence": ["1/4", "17/100"]},
+    ),
+    "kuk": (
+        lambda theta1, theta2: (theta1, theta2),
+        {"theta1": ["4/5", "7/10"], "theta2": ["1/5", "2/5"]},
+    ),
+    "crosswise": (lambda prevalence: (prevalence, 1 - prevalence), {"prevalence": ["1/4", "2/3"]}),
+    "triangular": (lambda prevalence: (Fraction(1), prevalence), {"prevalence": ["1/4", "1/2"]}),
+    "mangat": (lambda p: (Fraction(1), 1 - p), {"p": ["2/3", "1/2"]}),
+}
+PROVING = ("triangular", "mangat")
+
 
 def small_surveys(rng, count, most=4):
     """Yield survey cases with random shapes, conditions and mechanisms."""
@@ -24,28 +50,33 @@ def small_surveys(rng, count, most=4):
 
 
 def _survey(rng, most):
-    sizes = [rng.randint(2, 3) for _ in range(rng.randint(1, most))]
+    largest = rng.choice([2, 3, 3])
+    sizes = [rng.randint(2, largest) for _ in range(rng.randint(1, most))]
     questions, conditions, shape = [], [], []
     several = rng.randrange(len(sizes) - 1) if len(sizes) > 2 and rng.random() < 0.3 else None
     for j, size in enumerate(sizes):
+        is_option = several is not None and j in (several, several + 1)
         wanted = {}
-        if several is not None and j in (several, several + 1):
+        if is_option and j > several:
             # Two options of one multiple-response question.
-            name = f"several.o{j}"
-            questions.append({"name": name, "categories": ["no", "yes"], "sensitive": True})
-            conditions.append({})
-            shape.append(2)
-            continue
-        for i in range(j):
-            if rng.random() < 0.45:
-                codes = range(shape[i])
-                wanted[i] = tuple(sorted(rng.sample(codes, rng.randint(1, shape[i] - 1))))
-        conditional = bool(wanted)
-        # With “not asked”, one category is enough.
-        size = rng.choice([1, size]) if conditional else size
-        categories = [f"c{code}" for code in range(size)] + [NOT_ASKED] * conditional
-        sensitive = rng.random() < 0.7
-        written = {"name": f"a{j}", "categories": categories, "sensitive": sensitive}
+            wanted = conditions[several]
+        else:
+            for i in range(j):
+                if rng.random() < (0.2 if is_option else 0.45):
+                    codes = range(shape[i])
+                    wanted[i] = tuple(sorted(rng.sample(codes, rng.randint(1, shape[i] - 1))))
+        if is_option:
+            categories, missing = ["no", "yes"], []
+            written = {"name": f"several.o{j}", "sensitive": True}
+        else:
+            # With “not asked”, one category is enough.
+            size = rng.choice([1, size]) if wanted else size
+            categories, missing, more = _answers(rng, size, math.prod(shape))
+            written = {"name": f"a{j}", "sensitive": rng.random() < 0.7} | more
+        missing = missing + [NOT_ASKED] * bool(wanted)
+        written["categories"] = categories + missing
+        if missing and not is_option:
+            written["missing"] = missing
         if wanted:
             written["ask_if"] = {
                 questions[i]["name"]: [questions[i]["categories"][c] for c in codes]
@@ -53,23 +84,61 @@ def _survey(rng, most):
             }
         questions.append(written)
         conditions.append(wanted)
-        shape.append(len(categories))
-    makers = [_diagonal, _diagonal, _kept, _matrices, _matrices, _split]
+        shape.append(len(written["categories"]))
+    makers = [_diagonal, _diagonal, _kept, _kept, _matrices, _matrices, _matrices, _field, _field]
+    makers += [_split, _split]
     return Case(questions, conditions, tuple(shape), *rng.choice(makers)(rng, questions, shape))
 
 
-class Case:
-    """A survey, its feasible records and the weight of each report under each record."""
+def _answers(rng, size, records):
+    """Return categories, missing categories and further members of a question."""
+    kind = rng.choice(["choice", "choice", "scale", "number", "optional", "refused"])
+    if kind == "number" and size > 1:
+        range_ = {"kind": "number", "minimum": 0, "maximum": size - 1, "step": 1}
+        return list(map(str, range(size))), [], range_
+    categories = [f"c{code}" for code in range(size)]
+    if kind == "scale":
+        return categories, [], {"kind": "scale"}
+    if kind in ("optional", "refused") and records * (size + 2) <= MOST_RECORDS:
+        optional = kind == "optional"
+        return categories, ["no answer" if optional else "refused"], {"optional": optional}
+    return categories, [], {}
 
-    def __init__(self, questions, conditions, shape, mechanism, weights):
+
+class Case:
+    """A survey, its feasible records and the weight of each report under each record.
+
+    `reports` are the values of the reports, in the order of the rows of the weights.
+    """
+
+    def __init__(self, questions, conditions, shape, mechanism, weights, reports=None):
         self.survey = document(mechanism, *_as_asked(questions))
         self.conditions, self.shape = conditions, shape
         self.names = [each["name"] for each in questions]
+        #: Names in texts.
+        self.labels = [name.replace("several.", "several – ") for name in self.names]
         options = [j for j, each in enumerate(questions) if each["name"].startswith("several.")]
         #: Positions of the attributes of each question.
         self.questions = [[j] for j in range(len(shape)) if j not in options]
         self.questions += [options] if options else []
+        self.sensitive = [each["sensitive"] for each in questions]
+        if options:
+            for j in options:
+                self.sensitive[j] = all(self.sensitive[i] for i in options)
+        #: By position of an attribute with a design that proves an answer, the code of the other.
+        self.others = {
+            j: each["categories"].index(design["answer"])
+            for j, each in enumerate(questions)
+            if (design := mechanism.get("designs", {}).get(each["name"]))
+            and design["design"] in PROVING
+        }
+        #: By position, codes of missing answers that respondents do not randomize.
+        self.unrandomized = {
+            j: _unrandomized(each) if mechanism.get("randomized_by") else set()
+            for j, each in enumerate(questions)
+        }
         self._weights = weights
+        self.reports = list(product(*map(range, shape))) if reports is None else reports
 
     def feasible(self):
         return [u for u in product(*map(range, self.shape)) if self._can_be(u)]
@@ -102,30 +171,52 @@ class Case:
         return found
 
 
+def _unrandomized(question):
+    """Return the codes of missing answers, which respondents report unchanged."""
+    names = [name for name in question.get("missing", []) if name != NOT_ASKED]
+    codes = {question["categories"].index(name) for name in names}
+    # A single answer is randomized with them.
+    return codes if len(question["categories"]) - len(codes) > 1 else set()
+
+
 def _as_asked(questions):
     """Convert questions to those of a survey file, where options are part of one question."""
+    written = [
+        {key: value for key, value in each.items() if key != "categories"}
+        if each.get("kind") == "number"
+        else each
+        for each in questions
+    ]
     options = [each for each in questions if each["name"].startswith("several.")]
     if not options:
-        return questions
+        return written
     sensitive = all(option["sensitive"] for option in options)
     names = [{"name": option["name"].removeprefix("several.")} for option in options]
     one = {"name": "several", "kind": "several", "options": names, "sensitive": sensitive}
+    one |= {"ask_if": options[0]["ask_if"]} if "ask_if" in options[0] else {}
     first = questions.index(options[0])
-    return [*questions[:first], one, *questions[first + len(options) :]]
+    return [*written[:first], one, *written[first + len(options) :]]
 
 
 def _diagonal(rng, questions, shape):
     gamma = Fraction(rng.choice(["3", "19", "19/2", "3/2"]))
     cells = math.prod(shape)
     mechanism = {"kind": "gamma-diagonal", "gamma": str(gamma)}
+    drawn = [gamma]
     if rng.random() < 0.3:
-        alpha = min(Fraction(1, 2), (cells - 1) / gamma)
+        alpha, steps = min(Fraction(1, 2), (cells - 1) / gamma), 8
         mechanism = {"kind": "randomized-gamma-diagonal", "gamma": str(gamma)}
-        mechanism |= {"alpha": str(alpha), "steps": 8}
-    same, other = gamma.as_integer_ratio()
+        mechanism |= {"alpha": str(alpha), "steps": steps}
+        # The diagonal element of each client, in units of the mean of the others.
+        drawn = [gamma * (1 + alpha * i / steps) for i in range(-steps, steps + 1)]
+    total = gamma + cells - 1
+    same = sum(own / total for own in drawn) / len(drawn)
+    other = sum((total - own) / (cells - 1) / total for own in drawn) / len(drawn)
+    scale = math.lcm(same.denominator, other.denominator)
+    own, rest = int(same * scale), int(other * scale)
     return (
         mechanism,
-        lambda: np.full((cells, cells), other) + np.eye(cells, dtype=int) * (same - other),
+        lambda: np.full((cells, cells), rest) + np.eye(cells, dtype=int) * (own - rest),
     )
 
 
@@ -151,34 +242,88 @@ def _kept(rng, questions, shape):
 def _matrices(rng, questions, shape):
     written, designs, matrices = {}, {}, []
     for question, size in zip(questions, shape, strict=True):
-        kind = rng.choice(["any", "any", "any", "zeros", "same", "proves"])
-        columns = [[rng.randint(1, 6) for _ in range(size)] for _ in range(size)]
+        kind = rng.choice(["any", "zeros", "same", "any or design"])
+        if size == 2 and (kind == "any or design" or rng.random() < 0.4):
+            designs[question["name"]], matrix = _design(rng, question["categories"])
+            matrices.append(_whole(matrix))
+            continue
+        columns = _random_columns(rng, size)
         for u, column in enumerate(columns):
-            column[u] += 8
             if kind == "zeros" and u:
                 column[u - 1] = 0
             if kind == "same":
                 columns[u] = [int(v == u) for v in range(size)]
-        columns = [[Fraction(entry, sum(column)) for entry in column] for column in columns]
-        if kind != "any":
-            question["sensitive"] = kind == "proves"
-        if kind == "proves" and size == 2:
-            yes, no = rng.sample(question["categories"], 2)
-            chance = Fraction(rng.randint(1, 3), 4)
-            designs[question["name"]] = {"design": "triangular", "prevalence": str(chance)}
-            designs[question["name"]] |= {"answer": yes, "not_sensitive": no}
-            at = question["categories"].index(yes)
-            columns[at] = [Fraction(v == at) for v in range(2)]
-            columns[1 - at] = [chance if v == at else 1 - chance for v in range(2)]
-        rows = [list(row) for row in zip(*columns, strict=True)]
+        if kind in ("zeros", "same"):
+            question["sensitive"] = False
+        rows = _rows(columns)
+        written[question["name"]] = [[str(entry) for entry in row] for row in rows]
+        matrices.append(_whole(rows))
+    return _as_mechanism(written, designs), lambda: _together(matrices)
+
+
+def _field(rng, questions, shape):
+    """Return a mechanism by which respondents randomize the answers that they give."""
+    written, designs, matrices = {}, {}, []
+    for question, size in zip(questions, shape, strict=True):
+        answered = [code for code in range(size) if code not in _unrandomized(question)]
+        kind = rng.choice(["direct", "die", "design"])
+        rows = [[Fraction(u == v) for u in range(size)] for v in range(size)]
+        part = None
+        if kind == "direct":
+            question["sensitive"] = False
+        elif kind == "design" and len(answered) == 2:
+            names = [question["categories"][code] for code in answered]
+            designs[question["name"]], part = _design(rng, names)
+        else:
+            part = _rows(_random_columns(rng, len(answered)))
+        if part is not None:
+            for v, row in zip(answered, part, strict=True):
+                for u, entry in zip(answered, row, strict=True):
+                    rows[v][u] = entry
         if question["name"] not in designs:
             written[question["name"]] = [[str(entry) for entry in row] for row in rows]
-        scale = math.lcm(*(entry.denominator for row in rows for entry in row))
-        matrices.append([[int(entry * scale) for entry in row] for row in rows])
-    mechanism = {"kind": "distortion-matrices"}
-    mechanism |= {"matrices": written} if written else {}
-    mechanism |= {"designs": designs} if designs else {}
+        matrices.append(_whole(rows))
+    mechanism = _as_mechanism(written, designs) | {"randomized_by": "respondent"}
     return mechanism, lambda: _together(matrices)
+
+
+def _as_mechanism(matrices, designs):
+    mechanism = {"kind": "distortion-matrices"}
+    mechanism |= {"matrices": matrices} if matrices else {}
+    return mechanism | ({"designs": designs} if designs else {})
+
+
+def _random_columns(rng, size):
+    columns = [[rng.randint(1, 6) for _ in range(size)] for _ in range(size)]
+    for u, column in enumerate(columns):
+        column[u] += 8
+    return columns
+
+
+def _rows(columns):
+    """Return the rows of a matrix of probabilities, from columns of weights."""
+    columns = [[Fraction(entry, sum(column)) for entry in column] for column in columns]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _whole(rows):
+    """Return a matrix scaled to integers."""
+    scale = math.lcm(*(entry.denominator for row in rows for entry in row))
+    return [[int(entry * scale) for entry in row] for row in rows]
+
+
+def _design(rng, categories):
+    """Return a design of a question with two answers, and its matrix."""
+    name = rng.choice([*DESIGNS, *PROVING])
+    reported, values = DESIGNS[name]
+    yes = rng.randrange(2)
+    chosen = {parameter: rng.choice(choices) for parameter, choices in values.items()}
+    by_yes, by_no = reported(**{each: Fraction(value) for each, value in chosen.items()})
+    written = {"design": name, "answer": categories[yes]} | chosen
+    if name in PROVING:
+        written["not_sensitive"] = categories[1 - yes]
+    rows = [[by_yes, by_no], [1 - by_yes, 1 - by_no]]
+    return written, [row[::-1] for row in rows[::-1]] if yes else rows
 
 
 def _split(rng, questions, shape):
@@ -206,8 +351,10 @@ def _split(rng, questions, shape):
     mechanism |= {"direct": direct, "views": views}
     mechanism |= {"public": [questions[j]["name"] for j in public]} if public else {}
 
+    matrix = dense_split.matrix(shape, public, gamma, prime, direct, classes)
+
     def weights():
-        rows = dense_split.matrix(shape, public, gamma, prime, direct, classes).values()
+        rows = matrix.values()
         # Divide each row by its common divisor, which cancels in ratios.
         scaled = []
         for row in rows:
@@ -215,7 +362,7 @@ def _split(rng, questions, shape):
             scaled.append([int(p * scale) for p in row])
         return np.array(scaled, dtype=object)
 
-    return mechanism, weights
+    return mechanism, weights, list(matrix)
 
 
 def largest_ratio(groups, sizes=None):

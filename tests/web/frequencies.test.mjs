@@ -23,8 +23,15 @@ const pair = [{ attributes: [["a0", "a1"]], weight: 1 }];
 const single = [{ attributes: [["a0", "a1"]], choose: [1], weight: 1 }];
 const partly = surveyOf([2, 3], { kind: "randomized-response", keep: byName(["1", "1/2"]) });
 Object.assign(partly.attributes[0], KEPT);
+const IMPURE = [["3/4", "0"], ["1/4", "1"]];
+const excluding = surveyOf([2, 2], { kind: "distortion-matrices", matrices: byName([IMPURE, WARNER]) });
+Object.assign(excluding.attributes[0], KEPT);
+const TRIANGULAR = { design: "triangular", prevalence: "1/4", answer: "c1", not_sensitive: "c0" };
+const designs = { a0: TRIANGULAR, a1: { design: "warner", p: "3/4", answer: "c1" } };
+const proving = surveyOf([2, 2], { kind: "distortion-matrices", designs });
 
-/** Surveys, with the first draw that selects each view, and their unperturbed questions. */
+/** Surveys, with the first draw that selects each view, their unperturbed questions, and the questions
+ * of which a report proves an answer by its code. */
 const SURVEYS = {
   "gamma-diagonal": [surveyOf([2, 3], { kind: "gamma-diagonal", gamma: "19/2" })],
   "gamma-diagonal, two answers": [surveyOf([2], { kind: "gamma-diagonal", gamma: "3" })],
@@ -40,6 +47,12 @@ const SURVEYS = {
   "split, two views": [surveyOf([2, 3], split({ views: single })), { views: [0n, 1n] }],
   "split, a plane": [surveyOf([2, 3], split({ direct: 2, gamma: "5", views: pair })), { views: [0n] }],
   "split, in part": [public_, { views: [0n], bare: [0] }],
+};
+
+/** Surveys of which some reports exclude answers. */
+const EXCLUDING = {
+  "distortion-matrices, excluding an answer": [excluding, { bare: [0] }],
+  "distortion-matrices, proving an answer": [proving, { proved: [[0, 0]] }],
 };
 
 const rational = ([a, b]) => new Rational(a, b);
@@ -63,6 +76,8 @@ function walk(document, first) {
 
 /** Parse a displayed share as a range: 0.45 of "about 45", and 0 to 0.01 of "fewer than 1". */
 function read(figure, base) {
+  if (figure === "not one") return [0, 0];
+  if (figure === "all") return [1, 1];
   const number = Number(figure.match(/[\d.,\u202f\u00a0 ]*\d/)[0].replace(/\D/g, ""));
   if (figure.startsWith("fewer")) return [0, number / base];
   if (figure.startsWith("more")) return [number / base, 1];
@@ -78,25 +93,38 @@ const numbers = (lines) =>
     (`${label} ${value}`.replace(/[ac]\d/g, "").match(/\d[\d.,\u202f\u00a0]*/g) ?? []).map((number) => Number(number.replace(/\D/g, ""))),
   );
 
-/** Largest posterior share in percent, over all secrets with prior 5 %, given some reports. */
-function largestPosterior(rows, records, reports, bare) {
-  const after = reports.map((report) => {
-    const alike = rows.filter((_, i) => bare.every((j) => records[i][j] === Number(report.split(",")[j])));
-    const { least, most } = extremes(alike.map((row) => row.get(report)));
-    const [some, none] = [most.times(new Rational(5n)), least.times(new Rational(95n))];
-    return some.over(some.plus(none)).toNumber() * 100;
+/** Positions of the answers that people who send a report have in common: unperturbed and proved ones. */
+function common(report, bare, proved) {
+  const values = report.split(",").map(Number);
+  return [...bare, ...proved.filter(([j, code]) => values[j] === code).map(([j]) => j)];
+}
+
+/** Largest posterior share in percent, over all secrets with prior 5 % among people with the same
+ * unperturbed and proved answers, given some reports. */
+function largestPosterior(rows, records, reports, bare, proved) {
+  const after = reports.flatMap((report) => {
+    const groups = new Map();
+    for (const [i, row] of rows.entries()) {
+      const key = common(report, bare, proved).map((j) => records[i][j]).join();
+      groups.set(key, [...(groups.get(key) ?? []), row.get(report) ?? new Rational(0n)]);
+    }
+    return [...groups.values()].map(extremes).filter(({ most }) => most.sign() > 0).map(({ least, most }) => {
+      const [some, none] = [most.times(new Rational(5n)), least.times(new Rational(95n))];
+      return some.over(some.plus(none)).toNumber() * 100;
+    });
   });
   return Math.ceil(Math.max(...after) - 1e-9);
 }
 
-for (const [name, [document, { views = [undefined], bare = [] } = {}]] of Object.entries(SURVEYS)) {
+for (const [name, [document, { views = [undefined], bare = [], proved = [] } = {}]] of Object.entries({ ...SURVEYS, ...EXCLUDING })) {
   test(`the number of people with the same report matches the draws: ${name}`, async () => {
     const wordings = await Promise.all(LANGUAGES.map((language) => loadWording(language)));
     const [words, ...translations] = wordings;
     for (const first of views) {
       const { survey, records, rows, reports } = walk(document, first);
       const { mechanism } = survey;
-      const learnt = largestPosterior(rows, records, reports, bare);
+      const learnt = largestPosterior(rows, records, reports, bare, proved);
+      const known = new Set(bare.map((j) => `a${j}`));
       for (const report of reports) {
         const values = report.split(",").map(Number);
         const shares = rows.map((row) => row.get(report) ?? new Rational(0n));
@@ -108,7 +136,7 @@ for (const [name, [document, { views = [undefined], bare = [] } = {}]] of Object
           const others = shares.filter(
             (_, k) => about.some((j) => records[k][j] !== codes[j]) && bare.every((j) => records[k][j] === codes[j]),
           );
-          const said = mechanism.likelihoods(values, codes);
+          const said = mechanism.likelihoods(values, codes, known);
           const truth = { own: shares[i], others: others.length > 0 ? extremes(others) : null };
           assert.equal(text(said), text(truth), `${report} of ${codes}`);
           const record = byName(codes.map((code) => `c${code}`));
@@ -126,7 +154,10 @@ for (const [name, [document, { views = [undefined], bare = [] } = {}]] of Object
           within(truth.others.least, read(figures[0], base), value);
           within(truth.others.most, read(figures.at(-1), base), value);
           assert.equal(value.includes("protected"), bare.length > 0);
+          const named = (text) => text.match(/“[^”]*”/g) ?? [];
+          assert.deepEqual(named(label), bare.map((j) => `“a${j}”`));
           assert.deepEqual(numbers(lines.slice(-1)), [100, learnt, 5, 100]);
+          assert.deepEqual(named(lines.at(-1).value), common(report, bare, proved).map((j) => `“a${j}”`));
         }
         const lines = receipt(survey, { values, sent: true }, words);
         const [any] = lines[0].value.split(": ").slice(1);
@@ -162,9 +193,13 @@ for (const [name, [document, { views = [undefined], bare = [] } = {}]] of Object
       const lines = outlook(promised, words);
       assert.deepEqual([lines[0].count, lines.at(-1).count], [5, 100]);
       const said = Number(lines[1].value.match(/\d+/)[0]);
-      assert.equal(said, largestPosterior(rows, records, reports, bare), name);
+      assert.equal(said, largestPosterior(rows, records, reports, bare, proved), name);
+      const all = [...bare, ...proved.map(([j]) => j)].map((j) => `“a${j}”`);
+      assert.deepEqual(words.suppose(promised, survey.schema).match(/“[^”]*”/g) ?? [], all);
     }
   });
+
+  if (name in EXCLUDING) continue;
 
   test(`practice uses the probabilities of the survey: ${name}`, () => {
     for (const [view, first] of views.entries()) {

@@ -1,8 +1,11 @@
 """Python and JavaScript agree on every survey: digest, promise, report and refusal."""
 
 import json
+import math
 import random
+import re
 import subprocess
+from collections import Counter
 from functools import reduce
 from operator import getitem
 from pathlib import Path
@@ -14,6 +17,7 @@ from halftruth_collector.dry_run import allowed_by_form
 from halftruth_shared import HalftruthError, Protection, Survey
 
 from tests.support.dependent import REVEALING, document
+from tests.support.disclosed import Disclosure, posterior
 from tests.support.feasible import small_surveys
 
 PROGRAM = Path(__file__).with_name("agreement.mjs")
@@ -58,40 +62,111 @@ def test_both_refuse_surveys_that_would_reveal_a_protected_answer(in_javascript)
         assert "reveal the protected answer to" in made.get("refused", ""), case
 
 
-def test_small_surveys_have_the_same_digest_promise_report_and_refusal(in_javascript):
-    rng = random.Random(8)
-    surveys, cases = [], []
-    for number, case in enumerate(small_surveys(rng, 200)):
+def agree(in_javascript, seed, count):
+    """Compare both clients on random surveys, and the form's figures with an enumeration.
+
+    Returns the numbers of surveys, of bars and figures of receipts, of those that equal the truth
+    in whole people of 100, and of truths above the figure.
+    """
+    rng = random.Random(seed)
+    surveys, inputs, enumerated = [], [], list(small_surveys(rng, count))
+    for number, case in enumerate(enumerated):
         # Every sixteenth survey names a relay, with batches that hide nothing, something or much.
         relay = (
             {"relay": RELAY | {"batch": rng.choice([2, 3_000, 10**6])}} if number % 16 == 0 else {}
         )
         survey, written = published(case.survey | relay)
         made = {"survey": written}
-        if survey is not None:
+        if survey is not None and survey.mechanism.randomized_by == "device":
             names, attributes = allowed_by_form(survey), survey.schema.attributes
             codes = rng.choice(case.feasible())
             record = {a.name: a.categories[code] for a, code in zip(attributes, codes, strict=True)}
             draws = [str(rng.getrandbits(64)) for _ in range(12)]
             made |= {"unprotected": names, "record": record, "draws": draws}
+            if survey.perturbation.spent_amplification < math.inf and Protection.of(survey).bounded:
+                made["reports"] = case.reports
         surveys.append(survey)
-        cases.append(made)
-    for survey, case, made in zip(surveys, cases, in_javascript(cases), strict=True):
-        if survey is None:
-            assert "refused" in made, case
+        inputs.append(made)
+    found = Counter()
+    for survey, case, given, made in zip(
+        surveys, enumerated, inputs, in_javascript(inputs), strict=True
+    ):
+        if survey is None or survey.mechanism.randomized_by == "respondent":
+            assert "refused" in made, given
             continue
-        # The form has its own word for this category.
-        made["sentences"] = [said.replace("Not asked", "not asked") for said in made["sentences"]]
-        report = perturbed(survey, case["record"], map(int, case["draws"]))
+        found["surveys"] += 1
+        if "reports" in given:
+            hold_form(case, survey, made, found)
+        # The form has its own words for these categories.
+        said = [
+            each.replace("Not asked", "not asked").replace("No answer", "no answer")
+            for each in made["sentences"]
+        ]
+        report = perturbed(survey, given["record"], map(int, given["draws"]))
         cost = msgspec.to_builtins(LedgerEntry.of(survey, "", report))
         # JavaScript stores the operator in the key of the ledger instead.
         del cost["operator"]
-        assert made == {
-            "digest": survey.digest,
-            "sentences": Protection.of(survey).sentences(),
-            "report": report,
-            "cost": cost,
-        }, case
+        spent = survey.perturbation.spent_amplification
+        assert (made["digest"], said, made["report"], made["cost"], made["spent"]) == (
+            survey.digest,
+            Protection.of(survey).sentences(),
+            report,
+            cost,
+            str(spent) if spent < math.inf else "null",
+        ), given
+    return found
+
+
+def hold_form(case, survey, made, found):
+    """Compare the bars and the receipt of each report with the enumeration."""
+    true, bars = Disclosure(case), made["outlook"]
+    hides = survey.relay is not None and Protection.of(survey).relayed.hides
+    assert (bars[0]["count"], bars[-1]["count"]) == (5, 100)
+    everybody = {case.labels[j] for j in true.unperturbed | true.provable}
+    assert quoted(made["suppose"]) == everybody
+    if hides:
+        return
+    asked = [each for each in case.questions if true.perturbed.intersection(each)]
+    single = max(true.of_question(each).ratio for each in asked)
+    shown = [bars[1]["count"], *([bars[2]["count"]] if len(bars) > 3 else [])]
+    hold_figures([true.whole.ratio, single], shown, found)
+    for number, text in enumerate(made["learnt"]):
+        ratio = true.of_report(number).ratio
+        hundred, after, five, other = map(int, re.findall(r"\d+", re.sub("“.*”", "", text)))
+        assert (hundred, five, other) == (100, 5, 100)
+        assert after == shown[0]
+        hold_figures([ratio], [after], found)
+        same = true.unperturbed | true.proved[number]
+        assert quoted(text) == {case.labels[j] for j in same}
+
+
+def hold_figures(ratios, shown, found):
+    # A single answer has no bar of its own if it would be equal.
+    for ratio, figure in zip(ratios, shown, strict=False):
+        true = math.ceil(100 * posterior(ratio))
+        found["figures"] += 1
+        found["above"] += true > figure
+        found["tight"] += true == figure
+
+
+def quoted(text):
+    return set(re.findall("“([^”]*)”", text))
+
+
+def test_small_surveys_have_the_same_digest_promise_report_and_refusal(in_javascript):
+    found = agree(in_javascript, 8, 200)
+    assert found["above"] == 0
+    assert found["surveys"] > 100
+    # The figure of a receipt is that of the survey's worst report.
+    assert found["tight"] > 0.4 * found["figures"] > 400
+
+
+@pytest.mark.nightly
+def test_a_thousand_small_surveys_have_the_same_figures(in_javascript):
+    found = agree(in_javascript, 9, 1_500)
+    print(dict(found))
+    assert found["above"] == 0
+    assert found["surveys"] >= 1_000
 
 
 #: Replacements for any member or item of a survey.

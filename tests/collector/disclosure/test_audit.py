@@ -124,7 +124,24 @@ def test_a_survey_with_unperturbed_answers_has_no_bound_of_the_counts():
     found = audit(survey_of(OPEN_TOWN), 3_000)
     assert found.counts is None
     assert {answer.attribute for answer in found.answers} == {"sex", "illness"}
-    assert "sent unperturbed or can be proved" in said(found)["Someone who sees only the counts"]
+    texts = said(found)
+    assert "sent unperturbed or can be proved" in texts["Someone who sees only the counts"]
+    same = "among people with the same answer to “town”"
+    assert f"Before and after: {same}." in texts["What one report tells of an answer"]
+    again = texts["Someone who takes part more than once"]
+    assert again.startswith(f"All other answers together, {same}, after 2 independent reports")
+
+
+def test_with_a_pilot_the_bounds_are_among_people_with_the_same_unperturbed_answers():
+    """What the town tells of an illness is no part of the bounds."""
+    found = audit(survey_of(OPEN_TOWN), 3_000, people=people)
+    assert any(answer.joint.most > answer.bound for answer in found.answers)
+    text = said(found)["What one report tells of an answer"]
+    assert "The last two columns are among people with the same answer to “town”" in text
+    assert all(
+        answer.joint.most <= answer.bound
+        for answer in audit(survey_of(RESPONSE), 3_000, people=people).answers
+    )
 
 
 def test_provable_answers_are_stated_and_only_the_others_have_posteriors():
@@ -143,6 +160,8 @@ def test_provable_answers_are_stated_and_only_the_others_have_posteriors():
     ]
     # 5 % · 4 / (5 % · 4 + 95 %), and γ = 5 for forced responses.
     assert [a.known for a in found.answers] == pytest.approx([4 / 23, 5 / 24, 5 / 24])
+    # A report of two times “yes” proves nothing, and both factors count.
+    assert [a.bound for a in found.answers] == pytest.approx([20 / 39] * 3)
     texts = said(found)
     for sentence in Protection.of(survey).sentences():
         assert sentence in texts["What every single report promises"]
