@@ -77,7 +77,7 @@ def test_waves_are_counted_up_to_the_total_and_the_count_can_be_deleted(live, vi
     anyone_can_use(found, "series-first-wave")
     answer_and_send(found)
     page.get_by_text(COUNT).click()
-    expect(page.locator(".counted")).to_contain_text("All answers together, in one report")
+    expect(page.locator(".counted")).to_contain_text("All protected answers together, in one report")
     anyone_can_use(found, "series-after-first-wave")
 
     # This survey replaces another one.
@@ -94,7 +94,7 @@ def test_waves_are_counted_up_to_the_total_and_the_count_can_be_deleted(live, vi
     expect(heading(page, "Enough was told already")).to_be_visible()
     expect(page.get_by_text("So nothing was asked or sent.")).to_be_visible()
     page.get_by_text(COUNT).click()
-    expect(page.locator(".counted")).to_contain_text("All answers together, in 2 reports")
+    expect(page.locator(".counted")).to_contain_text("All protected answers together, in 2 reports")
     anyone_can_use(found, "series-refused")
     assert page.locator("input, select:not([name=language])").count() == 0
     assert len(posted(found)) == before

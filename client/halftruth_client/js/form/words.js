@@ -74,10 +74,10 @@ export const ENGLISH = {
   relayWaves: "The figure for the relay is of this wave alone; each further wave adds to it.",
   series: "You may be asked again: this is wave {wave} of a series. This browser counts what its reports tell, and refuses a wave beyond this promise. In another browser, in a private window, or once this page’s data are deleted, the count begins anew.",
   ledger: "Counted in this browser so far",
-  ledgerTells: "What others can learn at most",
+  ledgerTells: "What others can learn at most, apart from unprotected answers",
   ledgerWhole: {
-    one: "All answers together, in one report",
-    other: "All answers together, in {count} reports",
+    one: "All protected answers together, in one report",
+    other: "All protected answers together, in {count} reports",
   },
   ledgerQuestion: {
     one: "{label} (in one report, to someone who already knows the other answers)",

@@ -61,10 +61,10 @@ export default {
   relayWaves: "Die Zahl zur Zwischenstelle gilt für diese Welle allein; jede weitere Welle kommt hinzu.",
   series: "Sie werden vielleicht wieder gefragt: Das ist Welle {wave} einer Reihe. Dieser Browser zählt mit und lehnt eine Welle ab, die mehr verraten würde als versprochen. In einem anderen Browser, einem privaten Fenster oder nach dem Löschen der Daten dieser Seite beginnt die Zählung von vorn.",
   ledger: "Bisher in diesem Browser gezählt",
-  ledgerTells: "Was andere höchstens erfahren",
+  ledgerTells: "Was andere höchstens erfahren, abgesehen von ungeschützten Antworten",
   ledgerWhole: {
-    one: "Alle Antworten zusammen, in einem Bericht",
-    other: "Alle Antworten zusammen, in {count} Berichten",
+    one: "Alle geschützten Antworten zusammen, in einem Bericht",
+    other: "Alle geschützten Antworten zusammen, in {count} Berichten",
   },
   ledgerQuestion: {
     one: "{label} (in einem Bericht, für jemanden, der die anderen Antworten schon kennt)",

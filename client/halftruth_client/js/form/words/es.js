@@ -61,10 +61,10 @@ export default {
   relayWaves: "La cifra del intermediario vale solo para esta oleada; cada oleada más se añade a ella.",
   series: "Puede que se le pregunte otra vez: esta es la oleada {wave} de una serie. Este navegador lleva la cuenta y rechaza una oleada que supere lo prometido. En otro navegador, en una ventana privada o tras borrar los datos de esta página, la cuenta empieza de nuevo.",
   ledger: "Contado hasta ahora en este navegador",
-  ledgerTells: "Lo que otros pueden saber como mucho",
+  ledgerTells: "Lo que otros pueden saber como mucho, aparte de las respuestas sin protección",
   ledgerWhole: {
-    one: "Todas las respuestas juntas, en un informe",
-    other: "Todas las respuestas juntas, en {count} informes",
+    one: "Todas las respuestas protegidas juntas, en un informe",
+    other: "Todas las respuestas protegidas juntas, en {count} informes",
   },
   ledgerQuestion: {
     one: "{label} (en un informe, para quien ya conoce las demás respuestas)",

@@ -61,10 +61,10 @@ export default {
   relayWaves: "Le chiffre du relais ne vaut que pour cette vague ; chaque autre vague s’y ajoute.",
   series: "On vous interrogera peut-être de nouveau : c’est la vague {wave} d’une série. Ce navigateur tient le compte et refuse une vague qui dépasserait ce qui est promis. Dans un autre navigateur, une fenêtre privée ou après l’effacement des données de cette page, le compte recommence.",
   ledger: "Compté jusqu’ici dans ce navigateur",
-  ledgerTells: "Ce que l’on peut apprendre au maximum",
+  ledgerTells: "Ce que l’on peut apprendre au maximum, hormis les réponses sans protection",
   ledgerWhole: {
-    one: "Toutes les réponses ensemble, en un rapport",
-    other: "Toutes les réponses ensemble, en {count} rapports",
+    one: "Toutes les réponses protégées ensemble, en un rapport",
+    other: "Toutes les réponses protégées ensemble, en {count} rapports",
   },
   ledgerQuestion: {
     one: "{label} (en un rapport, pour quelqu’un qui connaît déjà les autres réponses)",
