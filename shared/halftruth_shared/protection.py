@@ -294,7 +294,7 @@ def _describe_people(
     if not sent and not proved:
         return "people"
     answers = "answer" if len(sent) + len(proved) == 1 else "answers"
-    where = f"{', '.join(proved)} where a report proves {'it' if len(proved) == 1 else 'them'}"
+    where = f"{', '.join(proved)} (where a report proves {'it' if len(proved) == 1 else 'them'})"
     groups = [*([", ".join(sent)] if sent else []), *([where] if proved else [])]
     return f"people with the same {answers} to {', and to '.join(groups)}"
 

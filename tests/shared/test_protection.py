@@ -80,8 +80,8 @@ def test_a_report_that_proves_nothing_can_tell_more_than_the_protected_question(
     assert found.record.gamma == both / neither == 12
     *_, whole, single = map(plain, found.sentences())
     assert whole == (
-        "All other answers together, among people with the same answer to “cheats” where a report"
-        " proves it: whatever someone thought 5 % likely, a report can at most make 38.8 % likely,"
+        "All other answers together, among people with the same answer to “cheats” (where a report"
+        " proves it): whatever someone thought 5 % likely, a report can at most make 38.8 % likely,"
         " whoever they are and whatever else they know (γ = 12, ε = 2.48)."
     )
     # The least protected single answer is “yes” to “cheats”.

@@ -906,7 +906,7 @@ def promise_of(made, public, words=(), proves=()):
     if public or proves:
         it = "it" if len(proves) == 1 else "them"
         same = [in_quotes(public)] if public else []
-        same += [f"{in_quotes(dict(proves))} where a report proves {it}"] if proves else []
+        same += [f"{in_quotes(dict(proves))} (where a report proves {it})"] if proves else []
         answers = "answer" if len(public) + len(proves) == 1 else "answers"
         what = "All other answers together, among people with the same"
         what += f" {answers} to {', and to '.join(same)}"

@@ -77,7 +77,9 @@ def test_waves_are_counted_up_to_the_total_and_the_count_can_be_deleted(live, vi
     anyone_can_use(found, "series-first-wave")
     answer_and_send(found)
     page.get_by_text(COUNT).click()
-    expect(page.locator(".counted")).to_contain_text("All protected answers together, in one report")
+    expect(page.locator(".counted")).to_contain_text(
+        "All protected answers together, in one report"
+    )
     anyone_can_use(found, "series-after-first-wave")
 
     # This survey replaces another one.

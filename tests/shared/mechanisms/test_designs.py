@@ -153,8 +153,8 @@ def test_provable_answers_are_stated_with_the_bound_of_the_other_answer():
         " most 17.4 % (γ = 4)."
     )
     assert found.sentences()[3].startswith(
-        "All other answers together, among people with the same answer to “b” where a report proves"
-        " it: "
+        "All other answers together, among people with the same answer to “b” (where a report"
+        " proves it): "
     )
 
 

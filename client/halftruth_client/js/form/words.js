@@ -104,8 +104,8 @@ export const ENGLISH = {
     other: " with the same answers to {labels}",
   },
   whereProved: {
-    one: "{labels} where a report proves it",
-    other: "{labels} where a report proves them",
+    one: "{labels} (where a report proves it)",
+    other: "{labels} (where a report proves them)",
   },
   andTo: "{sent}, and to {proved}",
   unperturbed: "Sent as answered, without protection: {labels}.",

@@ -90,7 +90,7 @@ export default {
     one: " mit derselben Antwort auf {labels}",
     other: " mit denselben Antworten auf {labels}",
   },
-  whereProved: "{labels}, wo ein Bericht sie beweist",
+  whereProved: "{labels} (wo ein Bericht sie beweist)",
   andTo: "{sent} und auf {proved}",
   unperturbed: "Wird ohne Schutz so gesendet, wie Sie antworten: {labels}.",
   provable: "Bei „{label}“ kann ein Bericht die Antwort „{answer}“ beweisen, die nach Angabe dieser Umfrage nicht heikel ist. „{other}“ beweist er nie: für jemanden, der alle anderen Antworten schon kennt, {bound}.",

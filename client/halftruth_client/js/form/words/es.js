@@ -91,8 +91,8 @@ export default {
     other: " con las mismas respuestas a {labels}",
   },
   whereProved: {
-    one: "{labels} si un informe la demuestra",
-    other: "{labels} si un informe las demuestra",
+    one: "{labels} (si un informe la demuestra)",
+    other: "{labels} (si un informe las demuestra)",
   },
   andTo: "{sent} y a {proved}",
   unperturbed: "Se envía tal como usted responde, sin protección: {labels}.",

@@ -91,8 +91,8 @@ export default {
     other: " qui ont donné les mêmes réponses à {labels}",
   },
   whereProved: {
-    one: "{labels} lorsqu’un rapport la prouve",
-    other: "{labels} lorsqu’un rapport les prouve",
+    one: "{labels} (si un rapport la prouve)",
+    other: "{labels} (si un rapport les prouve)",
   },
   andTo: "{sent} et à {proved}",
   unperturbed: "Envoyé tel que vous répondez, sans protection : {labels}.",
