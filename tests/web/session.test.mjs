@@ -86,13 +86,51 @@ test("nothing is drawn or stored before sending, and one report is counted", asy
   assert.equal(session.questionnaire.answers.size, WIDTH);
 });
 
-test("answering again sends the same report, even with other answers", async () => {
+test("once a report was counted, submitting again sends and dispatches nothing", async () => {
   const { collector, session } = await answered();
   await session.submit();
+  const [seen, { id }] = [[...session.seen], session.report];
   session.questionnaire.set([["a0", "c5"]]);
-  assert.equal(await session.submit(), "counted");
-  assert.equal(session.seen.at(-1)[1].status, "duplicate");
-  assert.deepEqual([collector.reports.size, drawn(collector).length], [1, 1]);
+  assert.deepEqual([await session.submit(), await session.submit()], ["counted", "counted"]);
+  assert.deepEqual([session.seen, session.report.id, collector.posted.length], [seen, id, 1]);
+});
+
+/** Let the next report wait. Returns a promise of its arrival, which gives a function that answers it. */
+function held(collector) {
+  const answer = () => new Response(JSON.stringify({ accepted: 1, duplicates: 0 }), { status: 202 });
+  return new Promise((arrived) => {
+    collector.trouble.push(() => new Promise((release) => arrived(() => release(answer()))));
+  });
+}
+
+for (const [what, trouble, clicked] of [["drawn", [], "submit"], ["waiting", [away], "resend"]]) {
+  test(`two clicks send a ${what} report once, and dispatch one event`, async () => {
+    const { collector, session } = await answered();
+    collector.trouble.push(...trouble);
+    if (trouble.length > 0) await session.submit();
+    const arrival = held(collector);
+    const [posts, before] = [collector.posted.length, session.seen.length];
+    const calls = [session[clicked](), session.submit(), session.resend()];
+    assert.equal(new Set(calls).size, 1);
+    (await arrival)();
+    assert.equal(await calls[0], "counted");
+    const { id } = session.report;
+    assert.deepEqual(session.seen.slice(before), ["sending", "counted", ["submitted", { id, status: "accepted" }]]);
+    assert.equal(collector.posted.length, posts + 1);
+  });
+}
+
+test("a session that is opened again does not wait for the report of an earlier run", async () => {
+  const { collector, session } = await answered();
+  const arrival = held(collector);
+  const earlier = session.submit();
+  const release = await arrival;
+  await session.open();
+  const later = session.submit();
+  assert.notEqual(later, earlier);
+  release();
+  assert.deepEqual([await earlier, await later], ["counted", "counted"]);
+  assert.equal(drawn(collector).length, 1);
 });
 
 // A report stored at an earlier visit.
@@ -115,6 +153,13 @@ for (const [what, [trouble, state, told, canResend]] of Object.entries(EARLIER))
     assert.deepEqual(later.seen, ["loading", state, ...told]);
     assert.deepEqual([later.questionnaire, later.isOwn, later.canResend], [null, false, canResend]);
     assert.equal(drawn(collector).length, 1);
+    if (state === "counted") {
+      // A page that sends it nevertheless, such as an attached form, learns once that it was counted before.
+      const [posts, { id }] = [collector.posted.length, later.report];
+      for (const _ of "ab") assert.equal(await later.submit(), "counted");
+      assert.deepEqual(later.seen.slice(2), [["submitted", { id, status: "duplicate" }]]);
+      assert.equal(collector.posted.length, posts);
+    }
     later.leave();
   });
 }

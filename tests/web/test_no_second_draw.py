@@ -4,7 +4,7 @@ import json
 
 import pytest
 from playwright.sync_api import Error, expect
-from wire import PATIENCE
+from wire import PATIENCE, wait_until
 
 from .conftest import (
     Visit,
@@ -14,7 +14,9 @@ from .conftest import (
     counted,
     element,
     heading,
+    heard,
     let_time_pass,
+    listening,
     posted,
     press,
     script,
@@ -102,6 +104,35 @@ def lose_answers(page):
         route.abort()
 
     page.route("**/reports", lose)
+
+
+def test_two_clicks_send_a_report_once(live, origin, visit):
+    """While it is being sent, by each button that sends it."""
+    found = listening(visit)
+    page = found.page
+    held = []
+
+    def hold(route):
+        held.append(route)
+
+    def click(name, number):
+        page.get_by_role("button", name=name, exact=True).dblclick()
+        page.evaluate("void document.querySelector('halftruth-form').session.submit()")
+        wait_until(lambda: page.evaluate("1") and len(held) == number)
+
+    page.goto(origin.add(element(live), script(live)))
+    answer(page)
+    page.route("**/reports", hold)
+    click("Send", 1)
+    held[0].fulfill(status=404)
+    expect(heading(page, "Kept for later")).to_be_visible()
+    click("Send the same report again", 2)
+    held[1].continue_()
+    expect(heading(page, "Thank you")).to_be_visible()
+    page.wait_for_timeout(300)
+    assert [detail["status"] for _, detail in heard(page, 2)] == ["waiting", "accepted"]
+    assert len(posted(found)) == 2
+    assert len(counted(live)) == 1
 
 
 def draws_once_without_storage(found, live):

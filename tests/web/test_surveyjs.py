@@ -353,6 +353,24 @@ def test_a_failed_report_is_an_error_and_is_sent_again_unchanged(live, people):
     assert "Answered in this browser already" in again["html"]
 
 
+def test_two_clicks_send_a_report_once(live, people):
+    """SurveyJS completes again for every click on *Try again*."""
+    operations.publish_survey(live.store, IMPORTED.survey)
+    page = people.visit.page
+    page.route("**/reports", lambda route: route.abort())
+    [end] = people(person(random.Random(1)))
+    assert end["state"] == "error"
+    page.unroute("**/reports")
+    before = len(posted(people.visit))
+    page.evaluate("model.saveDataOnComplete(); model.saveDataOnComplete();")
+    page.wait_for_function("model.completedState === 'success'")
+    page.evaluate("model.saveDataOnComplete()")
+    page.wait_for_function("model.completedState === 'success'")
+    page.wait_for_timeout(300)
+    assert len(posted(people.visit)) == before + 1
+    assert live.store.reports.counts("health")[1].reports == 1
+
+
 def test_a_report_to_a_changed_survey_is_refused_with_a_message(live, people):
     operations.publish_survey(live.store, IMPORTED.survey)
     page = people.visit.page

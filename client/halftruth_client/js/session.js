@@ -25,7 +25,7 @@
  * an earlier run are ignored.
  *
  * Events: `change` after each change of state; then `submitted` with `{id, status}` when a report was
- * counted or is stored for a retry, or `refused` with `{message}` when `error` was set: the survey
+ * counted (once) or is stored for a retry, or `refused` with `{message}` when `error` was set: the survey
  * cannot be answered, the report was refused, or the answers are invalid. No event contains an answer.
  */
 
@@ -112,6 +112,11 @@ export class Session extends Target {
   #used = undefined;
   #fetched = 0;
   #run = 0;
+  /** Promise of the call that is sending a report.
+   * @type {Promise<State> | null} */
+  #sending = null;
+  /** True if `submitted` was dispatched for a counted report. */
+  #isAnnounced = false;
   /** Timer or interval of the next attempt.
    * @type {ReturnType<typeof setTimeout> | undefined} */
   #timer = undefined;
@@ -199,19 +204,26 @@ export class Session extends Target {
   }
 
   /** Draw the report from the answers and send it, or send the one drawn before.
+   *
+   * While a report is being sent, return the promise of the earlier call. Once it was counted, send nothing
+   * and dispatch nothing, unless this session found it as counted: then `submitted` is dispatched once.
    * @returns {Promise<State>} */
-  async submit() {
-    const record = this.questionnaire?.record() ?? {};
-    const interval = readInterval(this.#settings.sendEvery);
-    const multiple = Math.ceil((Date.now() + 1 - this.#fetched) / interval);
-    const after = interval ? this.#fetched + multiple * interval : undefined;
-    return this.#send(() => this.client.submit(this.survey, record, { invitation: this.invitation, after }));
+  submit() {
+    return this.#alone(async () => {
+      if (this.state === "counted") return this.#announce({ id: this.report?.id ?? "", status: "duplicate" });
+      const record = this.questionnaire?.record() ?? {};
+      const interval = readInterval(this.#settings.sendEvery);
+      const multiple = Math.ceil((Date.now() + 1 - this.#fetched) / interval);
+      const after = interval ? this.#fetched + multiple * interval : undefined;
+      return this.#send(() => this.client.submit(this.survey, record, { invitation: this.invitation, after }));
+    });
   }
 
-  /** Send the report that was drawn before again.
+  /** Send the report that was drawn before again. While a report is being sent, return the promise of the
+   * earlier call.
    * @returns {Promise<State>} */
-  async resend() {
-    return this.#send(() => this.client.resend(this.survey, { invitation: this.invitation }));
+  resend() {
+    return this.#alone(() => this.#send(() => this.client.resend(this.survey, { invitation: this.invitation })));
   }
 
   /** The ledger that `forgetLedger` would delete, and the total that would be allowed afterwards. */
@@ -250,6 +262,18 @@ export class Session extends Target {
     return this.open();
   }
 
+  /** Call a function that sends a report, unless one is being sent: two clicks send one.
+   * @param {() => Promise<State>} send */
+  #alone(send) {
+    if (this.#sending === null) {
+      const sending = send().finally(() => {
+        if (this.#sending === sending) this.#sending = null;
+      });
+      this.#sending = sending;
+    }
+    return this.#sending;
+  }
+
   /** @param {() => Promise<Submission>} deliver */
   async #send(deliver) {
     const { client, survey } = this;
@@ -281,7 +305,16 @@ export class Session extends Target {
     // Do not show these answers beside the report of another person.
     if (status !== "waiting" && !this.isOwn) this.questionnaire?.clear();
     this.#enter(status === "waiting" ? "waiting" : "counted", status);
-    this.#emit("submitted", submission);
+    this.#announce(submission);
+  }
+
+  /** Dispatch `submitted`, but once for a counted report.
+   * @param {Submission} submission */
+  #announce(submission) {
+    const isAnnounced = this.#isAnnounced;
+    this.#isAnnounced = this.state === "counted";
+    if (!isAnnounced) this.#emit("submitted", submission);
+    return this.state;
   }
 
   /** @type {(message: string, field: string | undefined) => void} */
@@ -333,6 +366,8 @@ export class Session extends Target {
 
   #forgetPerson() {
     this.#run += 1;
+    this.#sending = null;
+    this.#isAnnounced = false;
     clearInterval(this.#timer);
     this.questionnaire?.clear();
     this.client?.releaseReports();

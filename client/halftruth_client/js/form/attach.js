@@ -122,7 +122,11 @@ class Held {
       if (session.state === "failed") opened = session.open();
       await opened;
       if (session.state === "failed") return;
-      if (session.questionnaire) this.read(session.survey.schema, session.questionnaire);
+      if (session.state === "counted") this.clear();
+      // While a report is being sent, its answers do not change.
+      else if (session.questionnaire && session.state !== "sending") {
+        this.read(session.survey.schema, session.questionnaire);
+      }
       await session.submit();
     };
     if ((await opened) === "failed") {
