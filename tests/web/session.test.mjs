@@ -95,6 +95,15 @@ test("once a report was counted, submitting again sends and dispatches nothing",
   assert.deepEqual([session.seen, session.report.id, collector.posted.length], [seen, id, 1]);
 });
 
+test("sending again sends the same report, even with other answers", async () => {
+  const { collector, session } = await answered();
+  collector.trouble = [away];
+  assert.equal(await session.submit(), "waiting");
+  session.questionnaire.set([["a0", "c5"]]);
+  assert.equal(await session.submit(), "counted");
+  assert.deepEqual([collector.posted.length, drawn(collector).length], [2, 1]);
+});
+
 /** Let the next report wait. Returns a promise of its arrival, which gives a function that answers it. */
 function held(collector) {
   const answer = () => new Response(JSON.stringify({ accepted: 1, duplicates: 0 }), { status: 202 });
