@@ -70,6 +70,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
         Smallest number of reports for which results are served.
     request_seconds : int
         Timeout in seconds for receiving a request, and for sending its response.
+    metrics_seconds : int or None
+        Seconds between two releases of the numbers of requests in the metrics; None for the default
+        of the program.
     workers : int or None
         Number of processes; None for the default of the program.
     threads : int or None
@@ -88,6 +91,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     log_format: LogFormat = "text"
     min_reports: Positive = 50
     request_seconds: Positive = 20
+    metrics_seconds: Positive | None = None
     workers: Processes | None = None
     threads: Processes | None = None
 

@@ -28,6 +28,9 @@ from .intake import Envelopes, Intake, open_envelopes
 from .passing import Passing
 from .store import RelayStore
 
+#: Seconds between two releases of the numbers of requests in the metrics: a day.
+_RELEASE_SECONDS = 86_400
+
 RELAY = Audience("relay", "Send sealed reports that are passed on to a collector in a batch.")
 
 
@@ -68,7 +71,8 @@ def create_app(config: Config | None = None) -> Flask:
     """
     config = config or Config.from_environment()
     keys = key_file(config)
-    metrics, limit = Metrics(), ReportLimit(config.rate_limit)
+    metrics = Metrics(config.metrics_seconds or _RELEASE_SECONDS)
+    limit = ReportLimit(config.rate_limit)
     store = RelayStore(config.database)
     stopping = threading.Event()
     relay = RelayService(

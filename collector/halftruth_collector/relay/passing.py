@@ -29,6 +29,10 @@ _PAUSE = 1.0
 #: Seconds between two requests for the status of a survey, and before a retry after a failure.
 _ASK, _RETRY = 60.0, 15.0
 
+#: Full batches of open surveys are released at multiples of these seconds. Otherwise the time of a
+#: release, in logs and at the collector, would be that of the report that filled the batch.
+_RELEASE = 900
+
 #: Seconds after which a request to a collector times out.
 _TIMEOUT = 60.0
 
@@ -80,9 +84,12 @@ class Passing:
     def run(self) -> None:
         """Check all surveys periodically, until the relay stops."""
         ACTOR.set("relay")
+        last = None
         while not self._stopping.wait(_PAUSE):
+            now = time.time() // _RELEASE
             try:
-                self.look()
+                self.look(is_release_due=now != last)
+                last = now
             except StoreUnavailable as error:
                 self._log_once("", logging.ERROR, f"unavailable: {error}")
             except Exception as error:
@@ -91,13 +98,17 @@ class Passing:
             else:
                 self._logged.pop("", None)
 
-    def look(self) -> None:
-        """Close surveys that have ended, release full batches, and pass on released reports."""
+    def look(self, *, is_release_due: bool = True) -> None:
+        """Close surveys that have ended, release full batches, and pass on released reports.
+
+        `is_release_due` is whether to release full batches of open surveys now.
+        """
         for survey in self._store.all():
             if survey.status == "open" and (reason := self._ended_because(survey)) is not None:
                 operations.close(self._store, survey.id, reason)
                 survey = self._store.get(survey.id)
-            if survey.status == "closed" or survey.relay.release == "batches":
+            is_full_due = is_release_due and survey.relay.release == "batches"
+            if survey.status == "closed" or is_full_due:
                 operations.release(self._store, survey.id)
             if self._clock() >= self._retry_at.get(survey.id, 0):
                 self._pass_on(survey)

@@ -85,7 +85,7 @@ class RequestBuffer:
     computations : int
         Number of threads for long computations.
     refused : callable
-        Called with the status of each request that does not reach the application.
+        Called with status and environment of each request that does not reach the application.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class RequestBuffer:
         most: int,
         seconds: float,
         computations: int,
-        refused: Callable[[int], object],
+        refused: Callable[[int, "WSGIEnvironment"], object],
     ) -> None:
         self._app = app
         # Matching a path takes as long as checking a report.
@@ -130,7 +130,7 @@ class RequestBuffer:
                 answer = self._answer(environ, start_response, sock)
         except HTTPException as refusal:
             status = refusal.code or 500
-            self._refused(status)
+            self._refused(status, environ)
             current_request.get().force_close()
             leave.append(lambda: _linger(sock, environ))
             refused = problem(status, "http", refusal.description or "")

@@ -158,7 +158,7 @@ class Server(BaseApplication):
             except (StoreUnavailable, KeyFileError) as error:
                 # Retry, because a failing worker would stop the server, which had started with a
                 # usable database and keys.
-                _log.error("waiting: %s", error)
+                _log.error("waiting: %s", error, extra=logs.AT_ONCE)
                 event_loop.sleep(1)
         self._receiving = RequestBuffer(
             self._app,
@@ -173,20 +173,27 @@ class Server(BaseApplication):
         """Serve until the process is told to stop."""
         logs.configure(self._config.log_format, quiet=self._quiet)
         pid = os.getpid()
-        _log.info("starting, version %s", version("halftruth-collector"))
+        _log.info("starting, version %s", version("halftruth-collector"), extra=logs.AT_ONCE)
         try:
             super().run()
         finally:
             # Workers are forks of this process, so they get here too.
             if os.getpid() == pid:
                 self._clean_up()
-                _log.info("stopped")
+                _log.info("stopped", extra=logs.AT_ONCE)
 
-    def _refused(self, status: int) -> None:
-        """Count and log a request that did not reach the application."""
+    def _refused(self, status: int, environ: dict[str, Any]) -> None:
+        """Count a request that did not reach the application; log it unless of a respondent."""
+        from ..web.observation import find_endpoint, is_logged
+
+        metrics = self._app.extensions["halftruth"].metrics
         reason = HTTPStatus(status).phrase.lower().replace(" ", "-")
-        self._app.extensions["halftruth"].metrics.refused(reason)
-        _log.info("refused", extra={"status": status, "reason": reason})
+        metrics.refused(reason)
+        if status >= 500:
+            metrics.failed()
+        method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
+        if is_logged(find_endpoint(self._app, method, path)):
+            _log.info("refused", extra={**logs.AT_ONCE, "status": status, "reason": reason})
 
     def _post_worker_init(self, worker: Any) -> None:
         if worker.age == 1:
@@ -235,6 +242,8 @@ class Server(BaseApplication):
     def _worker_exit(self, arbiter: Any, _: Any) -> None:
         if self._app is not None:
             self._app.extensions["halftruth"].store.close()
+        # Write the lines that wait.
+        logging.shutdown()
         if os.getppid() != arbiter.pid:
             # The arbiter was killed, so clean up here, and exit without waiting for threads.
             self._clean_up()

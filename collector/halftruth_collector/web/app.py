@@ -10,7 +10,7 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from ..collector_store import Store
-from ..ops.metrics import Metrics
+from ..ops.metrics import RELEASE_SECONDS, Metrics
 from ..ops.settings import Config
 from ..store.keys import SealingKeyFile
 from . import errors as problems
@@ -61,7 +61,8 @@ def create_app(config: Config | None = None) -> Flask:
     """
     config = config or Config.from_environment()
     keys = None if config.sealing_keys is None else SealingKeyFile(config.sealing_keys)
-    metrics, limit = Metrics(), ReportLimit(config.rate_limit)
+    metrics = Metrics(config.metrics_seconds or RELEASE_SECONDS)
+    limit = ReportLimit(config.rate_limit)
     # Open the store last, since it would stay open if another setting were invalid.
     store = Store(config.database, observer=metrics, sealing_keys=lambda: collector.known_keys())
     collector = Collector(
@@ -84,7 +85,7 @@ def assemble(service: Service, blueprints: Iterable[Blueprint]) -> Flask:
     app.teardown_request(forget_bearer)
     for blueprint in blueprints:
         app.register_blueprint(blueprint)
-    observation.observe(app, service.metrics)
+    observation.observe(app, service)
     wsgi_app: WSGIApplication = SecurityHeaders(app.wsgi_app)
     if proxies := service.config.proxies:
         wsgi_app = ProxyFix(wsgi_app, x_for=proxies, x_proto=proxies)

@@ -1,14 +1,21 @@
-"""Record every response in the metrics and in one log line."""
+"""Record every response in the metrics, and those of operators and analysts in one log line each.
+
+Requests of respondents are not logged: neither reports, counted or refused, nor what precedes a
+report by milliseconds (its preflight, the survey, the check of an invitation) or by the time that
+answering took (the form's page and scripts).
+"""
 
 import logging
 import secrets
 import time
+from collections.abc import Mapping
 
 from flask import Flask, Response, g
+from werkzeug.exceptions import HTTPException
 
-from ..ops.metrics import Metrics
+from ..ops import logs
 from .calls import template
-from .context import current_request
+from .context import Service, current_request
 
 _log = logging.getLogger(__name__)
 
@@ -17,6 +24,12 @@ REQUEST_ID = "X-Request-ID"
 
 #: Key of the start time of a request in its environment.
 _BEGUN = "halftruth.begun"
+
+#: Blueprints of the requests of respondents and, of a relay, of all requests.
+_OF_RESPONDENTS = frozenset(["pages", "relay", "respondents"])
+
+#: Keys of the environment with headers that only proxies add.
+_FORWARDED = frozenset(["HTTP_X_FORWARDED_FOR", "HTTP_FORWARDED"])
 
 #: Methods that are logged by name; clients can send arbitrary other words.
 _METHODS = frozenset(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
@@ -29,7 +42,7 @@ class Availability:
         self._cause: str | None = None
 
     def failed(self, cause: str) -> None:
-        """Log the first failure after a report was counted."""
+        """Log the first failure after the database was available."""
         if self._cause is None:
             _log.error("unavailable: %s", cause)
             self._cause = cause
@@ -41,9 +54,44 @@ class Availability:
             self._cause = None
 
 
-def observe(app: Flask, metrics: Metrics) -> None:
+class ProxyCheck:
+    """Warn once if requests come through a proxy that `HALFTRUTH_PROXIES` does not count."""
+
+    def __init__(self, service: Service) -> None:
+        self._is_due = service.config.proxies == 0
+        self._metrics = service.metrics
+
+    def see(self, environ: Mapping[str, object]) -> None:
+        """Look at the headers of a request."""
+        if self._is_due and not _FORWARDED.isdisjoint(environ):
+            self._is_due = False
+            self._metrics.found_uncounted_proxy()
+            _log.warning(
+                "requests have the header X-Forwarded-For or Forwarded, and HALFTRUTH_PROXIES is 0:"
+                " all that come through the same proxy share the rate limit of one address"
+            )
+
+
+def is_logged(endpoint: str | None) -> bool:
+    """Return whether requests to an endpoint are logged; None for a path that does not exist.
+
+    Browsers of respondents ask for such paths, too, as for an icon.
+    """
+    return endpoint is not None and endpoint.partition(".")[0] not in _OF_RESPONDENTS
+
+
+def find_endpoint(app: Flask, method: str, path: str) -> str | None:
+    """Return the endpoint of a request that did not reach the application."""
+    try:
+        endpoint: str = app.url_map.bind("").match(path, method)[0]
+    except HTTPException:
+        return None
+    return endpoint
+
+
+def observe(app: Flask, service: Service) -> None:
     """Observe all requests of an application."""
-    availability = Availability()
+    metrics, availability, proxies = service.metrics, Availability(), ProxyCheck(service)
     #: Ids of existing surveys; other ids in a path can be any text, and are not logged.
     known: set[str] = set()
 
@@ -60,20 +108,22 @@ def observe(app: Flask, metrics: Metrics) -> None:
         route = "none" if rule is None else template(rule.rule)
         method = request.method if request.method in _METHODS else "other"
         status = response.status_code
+        # A cached outcome does not show the current state.
+        is_current = not g.get("is_remembered")
         try:
+            proxies.see(request.environ)
             metrics.request(route, method, status, seconds)
+            if status >= 500 and is_current and not service.stopping.is_set():
+                metrics.failed()
         except Exception as error:
             # The response must be sent even so, since the reports may have been counted.
             _log.error("metrics: unforeseen %s", type(error).__name__)
-        if g.get("is_remembered"):
-            # A cached outcome does not show the current state.
-            pass
-        elif "unavailable" in g:
+        if is_current and "unavailable" in g:
             availability.failed(g.unavailable)
-        elif status == 202 or (route, status) == ("/readyz", 200):
+        elif is_current and (route, status) == ("/readyz", 200):
+            # Not at a counted report, since the line would tell its time.
             availability.works()
-        if status == 202 or not _log.isEnabledFor(logging.INFO):
-            # Counted reports are not logged, not even their time; the metrics have totals.
+        if not is_logged(request.endpoint) or not _log.isEnabledFor(logging.INFO):
             return response
         # Generate the id here, since an id from a client could be any text.
         response.headers[REQUEST_ID] = name = secrets.token_hex(8)
@@ -91,5 +141,5 @@ def observe(app: Flask, metrics: Metrics) -> None:
                 known.add(survey)
             if survey in known:
                 fields["survey"] = survey
-        _log.info("request", extra=fields)
+        _log.info("request", extra={**logs.AT_ONCE, **fields})
         return response

@@ -44,8 +44,9 @@ def collector(served: Store, file: Path) -> Iterator[Running]:
 
 @pytest.fixture(scope="package")
 def impatient(served: Store, file: Path) -> Iterator[Running]:
-    """A collector that waits three seconds for a request."""
-    with run_collector(f"sqlite:///{file}", file.parent, "--quiet", REQUEST_SECONDS=3) as collector:
+    """A collector that waits three seconds for a request, and releases its metrics each second."""
+    given = {"REQUEST_SECONDS": 3, "METRICS_SECONDS": 1}
+    with run_collector(f"sqlite:///{file}", file.parent, "--quiet", **given) as collector:
         yield collector
 
 

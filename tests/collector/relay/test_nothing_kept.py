@@ -124,3 +124,27 @@ def test_logs_do_not_mention_accepted_reports(parties, caplog):
         "40 reports of health are passed on",
         "passed on 40 reports of health: 40 counted now, 0 before, 0 not to be opened; 0 are held",
     ]
+
+
+def test_the_metrics_of_a_relay_change_once_a_day(parties, monkeypatch):
+    metrics, now = parties.relay.extensions["halftruth"].metrics, [0.0]
+    monkeypatch.setattr(metrics, "_clock", lambda: now[0])
+    token = collecting.create_token(parties.relay_store, "monitor")
+    bearer = {"Authorization": f"Bearer {token}"}
+
+    def counts() -> list[str]:
+        text = parties.http.get("/metrics", headers=bearer).get_data(as_text=True)
+        return [line for line in text.splitlines() if 'method="POST"' in line or "_total" in line]
+
+    at_first = counts()
+    assert not [line for line in at_first if "reports" in line]
+    now[0] = 86_399
+    assert counts() == at_first
+    now[0] = 86_400
+    [posted] = [line for line in counts() if "_seconds_count" in line]
+    assert posted.endswith(" 40.0")
+    assert parties.send(Device((1, 2))).status_code == 202
+    now[0] = 2 * 86_400 - 1
+    assert posted in counts()
+    now[0] += 1
+    assert posted.replace(" 40.0", " 41.0") in counts()

@@ -4,6 +4,8 @@ import base64
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from threading import Event
+from types import SimpleNamespace
 from uuid import uuid4
 
 import hpke
@@ -13,7 +15,7 @@ from halftruth_collector import operations as collecting
 from halftruth_collector.errors import StoreUnavailable
 from halftruth_collector.relay import operations as relaying
 from halftruth_collector.relay import passing as module
-from halftruth_collector.relay.passing import shuffled
+from halftruth_collector.relay.passing import Passing, shuffled
 from halftruth_collector.store.tables import relay_surveys
 from relays import Device, inner_reports
 from scipy.stats import chi2
@@ -184,6 +186,25 @@ def test_batches_have_the_minimum_size_and_the_remainder_is_withheld(make, reque
     assert (statuses(parties), parties.held(), parties.counted()) == (["withheld"], 2, 17)
 
 
+def test_batches_are_released_at_quarters_of_an_hour(make, monkeypatch):
+    """The moment of a release would be the time of the report that filled the batch."""
+    parties = make(batch=5, release="batches")
+    now, counted = [1_000_000 * 900.0 + 10], []
+
+    class Stopping(Event):
+        def wait(self, timeout=None):
+            """Let five minutes pass, in which a batch gets full."""
+            counted.append(parties.counted())
+            now[0] += 300
+            parties.fill(5)
+            return len(counted) > 7
+
+    monkeypatch.setattr(module, "time", SimpleNamespace(time=lambda: now[0]))
+    Passing(parties.relay_store, Stopping(), clock=lambda: now[0]).run()
+    # What is full at the start is released, then after 900 s, then after 1 800 s.
+    assert counted == [0, 5, 5, 15, 15, 15, 30, 30]
+
+
 def test_an_interrupted_batch_is_completed_without_later_reports(
     make, monkeypatch, requests_to_collector
 ):
@@ -255,7 +276,7 @@ def test_each_outage_of_the_database_is_logged_once(make, monkeypatch, caplog):
     passing = parties.passing()
     fails = iter([True, True, False, True, True])
 
-    def look():
+    def look(**_):
         try:
             if next(fails):
                 raise StoreUnavailable("gone")

@@ -114,7 +114,7 @@ TOLD = {rule for _, rule, statuses in ROWS if statuses["nobody"] < 400}
 STATIC = "ETag"
 
 #: Texts that no refusal may contain.
-RESOURCE = ("Health at work", "weekly", "drinks", "gamma", "halftruth_http_request")
+RESOURCE = ("Health at work", "weekly", "drinks", "gamma", "halftruth_worker_starts")
 
 
 @pytest.fixture
