@@ -1,7 +1,9 @@
 """Fetch and verify the surveys of one collector."""
 
 from collections.abc import Collection
+from copy import copy
 from dataclasses import dataclass
+from typing import Self
 
 from halftruth_shared import ParameterError, SignatureError, Survey
 from halftruth_shared.protocol.base import check_hexadecimal, check_operator_keys
@@ -14,20 +16,31 @@ from .transport import Transport, survey_path
 
 @dataclass(frozen=True)
 class Entry:
-    """Survey with its terms, and the pinned key that signed them, if keys are pinned."""
+    """Survey with its terms."""
 
     survey: Survey
     terms: Terms
-    operator: str = ""
 
 
 class Catalog:
-    """Verified surveys and terms of one collector; without keys, no signature is required."""
+    """Verified surveys and terms of one collector; without keys, no signature is required.
 
-    def __init__(self, transport: Transport, operator_keys: Collection[str]) -> None:
-        self._transport = transport
+    With `has_total`, the caller bounds all reports of a person together.
+    """
+
+    def __init__(
+        self, transport: Transport, operator_keys: Collection[str], has_total: bool = False
+    ) -> None:
+        self.transport = transport
         self._operator_keys = check_operator_keys(operator_keys)
+        self._has_total = has_total
         self._entries: dict[str, Entry] = {}
+
+    def over(self, transport: Transport) -> Self:
+        """Return this catalog over another connection; both know the same surveys."""
+        other = copy(self)
+        other.transport = transport
+        return other
 
     def fetch(self, id: str) -> Entry:
         """Fetch a survey with its current terms.
@@ -35,19 +48,20 @@ class Catalog:
         Raises
         ------
         SurveyRefused
-            If the digest does not match the survey, or no pinned operator signed it.
+            If the digest does not match the survey, no pinned operator signed it, or its terms
+            contradict a relay, a series or a total.
         RequestRefused, CollectorUnavailable
         SurveyError, SchemaError, ParameterError
             If the response is not a valid survey.
         """
-        published = self._transport.get(survey_path(id), PublishedSurvey)
+        published = self.transport.get(survey_path(id), PublishedSurvey)
         survey = Survey.from_json(published.survey)
         if survey.digest != published.digest or survey.id != id:
             raise SurveyRefused(
                 f"survey '{id}': the collector's digest is not that of what it sent",
                 field="digest",
             )
-        terms, operator = published.terms, ""
+        terms = published.terms
         if self._operator_keys:
             # Import here, since most clients pin no key, and cryptography is slow to import.
             from halftruth_shared.protocol.signing import verify
@@ -56,26 +70,22 @@ class Catalog:
                 verify(published.signature, survey.digest, terms, self._operator_keys)
             except SignatureError as error:
                 raise SurveyRefused(f"survey '{id}': {error}", field="operator_keys") from None
-            operator = published.signature.key if published.signature else ""
         try:
             if survey.relay is not None:
                 survey.relay.check_terms(terms)
+            if survey.series is not None:
+                survey.series.check_terms(terms)
+            elif self._has_total and terms.shared_devices:
+                raise ParameterError(
+                    "shared_devices: several people answer on one device, and max_total_gamma is"
+                    " the total of one person; expected false",
+                    field="shared_devices",
+                )
             if terms.sealing_key is not None:
                 check_hexadecimal("sealing_key", terms.sealing_key)
         except ParameterError as error:
             raise SurveyRefused(f"survey '{id}': {error}", field=error.field) from None
-        return Entry(survey, terms, operator)
-
-    @property
-    def operators(self) -> tuple[str, ...]:
-        """The pinned keys, each with its own ledger; one empty string without pinned keys."""
-        return tuple(self._operator_keys) or ("",)
-
-    def operator(self, survey: Survey) -> str:
-        """Return the pinned key that signed a survey; fetch it if several keys are pinned."""
-        if len(self.operators) == 1:
-            return self.operators[0]
-        return self.entry(survey.id, survey.digest).operator
+        return Entry(survey, terms)
 
     def accept(self, entry: Entry) -> None:
         """Accept the terms of an entry for further reports."""

@@ -1,6 +1,7 @@
 """Respondents' client: fetch a survey, perturb a record, send the report."""
 
 import logging
+import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
@@ -37,17 +38,14 @@ from .transport import Transport
 
 _log = logging.getLogger(__name__)
 
+#: Seconds for which `_flush_quietly` passes over a survey whose reports could not be sent.
+_PASSED_OVER = 60.0
+
 
 @cache
 def _unsettled() -> Unsettled:
     """Return the unacknowledged reports of failed calls, shared by all clients of this process."""
     return Unsettled()
-
-
-@cache
-def _memory() -> Outbox:
-    """Return the outbox in memory, shared by all clients of this process without a file."""
-    return Outbox()
 
 
 class Client:
@@ -57,7 +55,11 @@ class Client:
 
     A true record is never logged, stored, sent or included in an error. Its report is drawn once:
     every retry sends the same report, with the same id, until it is acknowledged (at-least-once
-    delivery), and the collector counts it exactly once. Clients of one process share this state.
+    delivery), and the collector counts it exactly once.
+
+    What a client remembers of a person (one report to each survey, and the ledger of all reports)
+    is in the outbox, a file that all processes of a machine have to share. Processes on another
+    machine have another file, and know nothing of these reports.
 
     Parameters
     ----------
@@ -77,22 +79,24 @@ class Client:
         Pinned public keys of operators, each of 64 hexadecimal digits. With pins, a survey is
         refused unless one of the keys has signed it with its present terms.
     max_total_gamma : Fraction, int or str, optional
-        Largest accepted amplification of all reports of a respondent together, to any surveys.
-        There is one ledger for each pinned key, and one for all collectors without pins.
+        Largest accepted amplification of all reports of a respondent together, to any surveys,
+        whoever signed them. Requires an outbox.
     outbox : str or Path, optional
-        File for waiting reports, and for the reports and ledgers of known respondents. Without a
-        file, an error is raised if a report cannot be sent, and the state is lost when the process
-        ends.
+        File for waiting reports, and for the reports and ledgers of known respondents: one for all
+        processes of the machine. With an outbox, every call except :meth:`flush` makes one attempt
+        with a timeout of at most 3 seconds, and a report that was not acknowledged waits. Without
+        one, every call retries, and raises an error if a report cannot be sent.
     token : str, optional
         An operator's token, for programs that send the reports of many people: it exempts them from
         the rate limit of the collector.
     retries, backoff, timeout, session
-        See :class:`~halftruth_client.transport.Transport`.
+        See :class:`~halftruth_client.transport.Transport`; with an outbox, for :meth:`flush`.
 
     Raises
     ------
     ParameterError
-        If the address, the outbox, a key or the largest amplification is invalid.
+        If the address, the outbox, a key or the largest amplification is invalid, or if
+        `max_total_gamma` has no outbox.
     """
 
     def __init__(
@@ -116,14 +120,18 @@ class Client:
         self._transport = Transport(
             url, token=token, retries=retries, backoff=backoff, timeout=timeout, session=session
         )
-        self._catalog = Catalog(self._transport, operator_keys)
-        self._outbox = _memory() if outbox is None else Outbox(outbox)
-        #: True if waiting reports are stored in a file, so that failed requests raise no error.
-        self._keeps = outbox is not None
+        #: Catalog over a connection that retries, for `flush`.
+        self._patient = Catalog(self._transport, operator_keys, max_total_gamma is not None)
+        self._catalog = self._patient
+        self._outbox: Outbox | None = None
+        if outbox is not None:
+            self._catalog = self._patient.over(self._transport.once())
+            self._outbox = Outbox(outbox)
+        elif max_total_gamma is not None:
+            raise _no_outbox("max_total_gamma")
         self._unsettled = _unsettled()
-        #: Ids and digests of surveys that `_flush_quietly` skips after a failure, until all others
-        #: were tried.
-        self._passed_over: set[tuple[str, str]] = set()
+        #: Times until which `_flush_quietly` passes over surveys, by id and digest.
+        self._passed_over: dict[tuple[str, str], float] = {}
         #: Whether it was logged that reports wait; reset when a report is counted.
         self._is_announced = False
 
@@ -134,36 +142,51 @@ class Client:
         ----------
         respondent : str, optional
             Key of the respondent, to check the survey against their ledger before anything is
-            asked.
+            asked. Requires an outbox.
 
         Raises
         ------
         SurveyRefused
             If the digest is wrong or not pinned, no pinned operator signed the survey, its
             amplification exceeds `max_gamma`, or the respondent's reports together would exceed the
-            total of the series or `max_total_gamma`.
+            total of the series or `max_total_gamma`; or if several people may answer it on one
+            device although a total limits their reports.
         RequestRefused, CollectorUnavailable
         SurveyError, SchemaError, ParameterError
-            If the response is not a valid survey.
+            If the response is not a valid survey; or if there is no outbox, which a `respondent`
+            and a survey of a series require.
         """
+        outbox = None if respondent is None else self._outbox_for("respondent")
         entry = self._catalog.fetch(id)
         self._policy.check(entry.survey)
+        if entry.survey.series is not None:
+            self._outbox_for(f"the series of survey '{id}'")
         self._catalog.accept(entry)
-        if respondent is not None and self._outbox.find(id, respondent) is None:
-            self._check_ledger(entry.survey, respondent)
+        if outbox is not None and respondent is not None and outbox.find(id, respondent) is None:
+            self._check_ledger(outbox, entry.survey, respondent)
         return entry.survey
 
     def ledger(self, respondent: str) -> Ledger:
-        """Return the ledger of this respondent: the amplification of each report, and the total."""
-        return self._outbox.ledger(respondent, self._catalog.operators)
+        """Return the ledger of this respondent: the amplification of each report, and the total.
+
+        It has all reports in the outbox, to surveys of any collector.
+        """
+        return self._outbox_for("respondent").ledger(respondent)
 
     def forget_ledger(self, respondent: str) -> None:
         """Delete the ledger of this respondent, which resets the protection.
 
-        Afterwards no total limits earlier and later reports together. The reports are kept, so no
-        survey is answered twice.
+        This deletes the entries of all their reports, to surveys of any collector. Afterwards no
+        total limits earlier and later reports together. The reports are kept, so no survey is
+        answered twice.
         """
-        self._outbox.forget_ledger(respondent, self._catalog.operators)
+        self._outbox_for("respondent").forget_ledger(respondent)
+
+    def _outbox_for(self, what: str) -> Outbox:
+        """Return the outbox; raise ParameterError if there is none, and so no memory of people."""
+        if self._outbox is None:
+            raise _no_outbox(what)
+        return self._outbox
 
     def submit(
         self,
@@ -193,8 +216,8 @@ class Client:
         respondent : str, optional
             Permanent key of this person. If they answer again, their first report is sent again,
             whatever they answer (idempotent). The report, never the record, is stored in the
-            outbox, or without a file until the process ends. Required for surveys of a series and
-            with `max_total_gamma`, which need a ledger.
+            outbox, which is required. A respondent is required for surveys of a series and with
+            `max_total_gamma`, which need a ledger.
         invitation : str, optional
             Single-use invitation of 32 hexadecimal digits, if the survey requires one.
 
@@ -204,8 +227,8 @@ class Client:
             If the record does not fit the survey; the message names the attribute and never the
             answer.
         ParameterError
-            If the invitation is missing, invalid or not required, or if `respondent` is required;
-            nothing was sent.
+            If the invitation is missing, invalid or not required, or if `respondent` or an outbox
+            is required; nothing was sent.
         SurveyRefused
             If the amplification of the survey, or of all reports of this respondent, exceeds the
             policy, or the terms are not signed by a pinned key.
@@ -233,7 +256,7 @@ class Client:
         try:
             waits_for = self._check_invitations(survey, [invitation])
             report = replace(drawn[0].report, invitation=invitation)
-            if self._keeps:
+            if self._outbox is not None:
                 self._outbox.add(self._transport.url, [report])
             return self._submitted(report, waits_for)
         except BaseException:
@@ -250,9 +273,10 @@ class Client:
         """Send the stored report of a respondent; if there is none, draw and store it first."""
         if not isinstance(respondent, str) or not respondent:
             raise ParameterError("respondent: expected text that is not empty", field="respondent")
-        report, operator = self._outbox.find(survey.id, respondent), ""
+        outbox = self._outbox_for("respondent")
+        report = outbox.find(survey.id, respondent)
         if report is None:
-            operator = self._check_ledger(survey, respondent)
+            self._check_ledger(outbox, survey, respondent)
             drawn = draw(survey, records, Unsettled())
             records.clear()
             if isinstance(drawn, HalftruthError):
@@ -266,22 +290,21 @@ class Client:
             )
         report = replace(report, invitation=invitation or report.invitation)
         waits_for = self._check_invitations(survey, [report.invitation])
-        entry = LedgerEntry.of(survey, operator, report.values)
+        entry = LedgerEntry.of(survey, report.values)
         limit = self._policy.max_total_gamma
-        kept = self._outbox.add_once(self._transport.url, report, respondent, entry, limit)
+        kept = outbox.add_once(self._transport.url, report, respondent, entry, limit)
         return self._submitted(kept, waits_for)
 
-    def _check_ledger(self, survey: Survey, respondent: str) -> str:
-        """Check a survey against a respondent's ledger, and return the operator of the ledger."""
-        operator = self._catalog.operator(survey)
-        entry = LedgerEntry.of(survey, operator)
-        self._outbox.ledger(respondent, [operator]).check(entry, self._policy.max_total_gamma)
-        return operator
+    def _check_ledger(self, outbox: Outbox, survey: Survey, respondent: str) -> None:
+        """Check a survey against a respondent's ledger."""
+        entry = LedgerEntry.of(survey)
+        outbox.ledger(respondent).check(entry, self._policy.max_total_gamma)
 
     def _check_uncounted(self, survey: Survey) -> None:
         """Refuse a survey that needs the ledger of a respondent, for calls without `respondent`."""
         if survey.series is not None or self._policy.max_total_gamma is not None:
             limit = "max_total_gamma" if survey.series is None else "its series"
+            self._outbox_for(f"{limit} of survey '{survey.id}'")
             raise ParameterError(
                 f"survey '{survey.id}': {limit} bounds what all reports of a person tell; expected"
                 " submit with a `respondent`, whose they are",
@@ -292,11 +315,11 @@ class Client:
         """Send a report, or return the status "waiting"."""
         try:
             if waits_for is None:
-                receipt = self._send([report])
+                receipt = self._send(self._catalog, [report])
                 self._flush_quietly()
                 return Submission(report.id, "accepted" if receipt.accepted else "duplicate")
         except CollectorUnavailable as error:
-            if not self._keeps:
+            if self._outbox is None:
                 raise
             waits_for = str(error)
         self._announce(report.survey, 1, waits_for)
@@ -321,8 +344,9 @@ class Client:
         """Perturb many records independently, and send the reports in batches.
 
         All records are validated and perturbed before anything is sent, so that nothing is sent if
-        one is invalid. With an outbox all reports are stored before the first is sent. They are
-        stored and sent in random order.
+        one is invalid. With an outbox all reports are stored before the first is sent, and those
+        that one attempt leaves uncounted wait for :meth:`flush`. They are stored and sent in random
+        order.
 
         If the call fails and there is no outbox, call it again with the same records: it retries
         the same reports, and those that were counted are duplicates (idempotent).
@@ -351,7 +375,8 @@ class Client:
             If a report of a record to another version may have been sent; names the first one.
         ParameterError
             If invitations are missing, invalid or not required; or for a survey of a series or with
-            `max_total_gamma`, which require :meth:`submit` with `respondent`. Nothing was sent.
+            `max_total_gamma`, which require :meth:`submit` with `respondent` and an outbox. Nothing
+            was sent.
         SurveyRefused
         RequestRefused
             If the collector refuses a batch. ``accepted`` is the number of reports counted before,
@@ -378,20 +403,20 @@ class Client:
             invited: Sequence[str | None] = codes or [None] * len(drawn)
             waits_for = self._check_invitations(survey, invited)
             reports = [replace(drawn[i].report, invitation=invited[i]) for i in order]
-            if self._keeps:
+            if self._outbox is not None:
                 self._outbox.add(self._transport.url, reports)
             delivery = Delivery()
             for start in range(0, len(reports), BATCH):
                 batch = reports[start : start + BATCH]
                 try:
                     if waits_for is None:
-                        receipt = self._send(batch)
+                        receipt = self._send(self._catalog, batch)
                         delivery += self._delivered(receipt, batch)
                         settled += len(batch)
                 except RequestRefused as error:
                     raise refusal_of_record(error, order[start:], delivery.accepted) from None
                 except CollectorUnavailable as error:
-                    if not self._keeps:
+                    if self._outbox is None:
                         raise CollectorUnavailable(
                             str(error), accepted=delivery.accepted, status=error.status
                         ) from None
@@ -406,11 +431,15 @@ class Client:
             return delivery
         except BaseException:
             # With an outbox a caller retries only refused reports; without one, all of them.
-            self._unsettled.restore(drawn[i] for i in order[settled if self._keeps else 0 :])
+            done = 0 if self._outbox is None else settled
+            self._unsettled.restore(drawn[i] for i in order[done:])
             raise
 
     def flush(self) -> Delivery:
         """Retry all waiting reports, survey by survey.
+
+        Only this call retries requests if there is an outbox, which can take minutes. Call it in
+        the background, for instance every minute.
 
         Reports that cannot be sent do not block other surveys. After a final refusal (a closed or
         replaced survey, an invalid report or invitation) reports are given up. All others keep
@@ -428,16 +457,19 @@ class Client:
         """
         unsent: Counter[tuple[str, str, bool]] = Counter()
         delivery, is_answered = Delivery(), False
+        outbox = self._outbox
+        if outbox is None:
+            return delivery
         silent: CollectorUnavailable | None = None
         is_away = False
-        for survey, digest, count in self._outbox.count_waiting(self._transport.url):
+        for survey, digest, count in outbox.count_waiting(self._transport.url):
             if silent is not None and is_away:
                 # Do not try the other surveys, since the collector is unavailable.
                 unsent[survey, str(silent), True] += count
                 continue
-            while waiting := self._outbox.waiting(self._transport.url, survey, digest, BATCH):
+            while waiting := outbox.waiting(self._transport.url, survey, digest, BATCH):
                 try:
-                    receipt = self._send(waiting)
+                    receipt = self._send(self._patient, waiting)
                 except HalftruthError as error:
                     if isinstance(error, CollectorUnavailable) and error.status != TOO_MANY:
                         is_away |= error.status is None and not error.is_relay
@@ -466,22 +498,24 @@ class Client:
     def _flush_quietly(self) -> None:
         """Retry some waiting reports in one request, without errors: the caller's was counted.
 
-        Surveys whose reports could not be sent are skipped until all others were tried.
+        A survey whose reports could not be sent is passed over for a while, so that a server that
+        is away does not delay every call.
         """
+        if self._outbox is None:
+            return
         for survey, digest, _ in self._outbox.count_waiting(self._transport.url):
-            if (survey, digest) in self._passed_over:
+            if time.monotonic() < self._passed_over.get((survey, digest), 0):
                 continue
             waiting = self._outbox.waiting(self._transport.url, survey, digest, BATCH)
             if not waiting:
                 # Another thread or process has sent them since they were counted.
                 continue
             try:
-                self._send(waiting)
+                self._send(self._catalog, waiting)
             except HalftruthError as error:
-                self._passed_over.add((survey, digest))
+                self._passed_over[survey, digest] = time.monotonic() + _PASSED_OVER
                 _log.warning("waiting reports could not be sent: %s", error)
             return
-        self._passed_over.clear()
 
     def _check_invitations(self, survey: Survey, invitations: Sequence[str | None]) -> str | None:
         """Check invitations against the survey's terms, before any report is stored.
@@ -491,7 +525,7 @@ class Client:
         try:
             check_required(self._catalog, survey.id, survey.digest, invitations)
         except CollectorUnavailable as error:
-            if not self._keeps:
+            if self._outbox is None:
                 raise
             return str(error)
         except RequestRefused as error:
@@ -506,17 +540,28 @@ class Client:
         relayed = sum(report.relay_id is not None for report in reports)
         return Delivery(receipt.accepted, receipt.duplicates, relayed=relayed)
 
-    def _send(self, reports: Sequence[StoredReport]) -> Receipt:
+    def _send(self, catalog: Catalog, reports: Sequence[StoredReport]) -> Receipt:
         """Send reports of one survey in one request, and settle them."""
         try:
-            receipt = send(self._transport, self._catalog, reports)
+            receipt = send(catalog, reports)
         except RequestRefused as error:
-            self._outbox.settle(find_refused(error, reports))
+            if self._outbox is not None:
+                self._outbox.settle(find_refused(error, reports))
             raise
-        self._outbox.settle(reports)
+        if self._outbox is not None:
+            self._outbox.settle(reports)
         self._unsettled.settle(reports)
         self._is_announced = False
         return receipt
+
+
+def _no_outbox(what: str) -> ParameterError:
+    """Return the error for a call that has to remember people, and has no file for it."""
+    return ParameterError(
+        f"outbox: {what} requires a memory that outlasts this process; expected"
+        " Client(outbox=FILE), one file for all processes of this machine",
+        field="outbox",
+    )
 
 
 def _of_one(error: HalftruthError) -> HalftruthError:

@@ -20,7 +20,7 @@ from halftruth_shared.protocol.reports import (
 from .catalog import Catalog, Entry
 from .errors import RequestRefused, SurveyRefused
 from .outbox import StoredReport
-from .transport import Transport, survey_path
+from .transport import survey_path
 
 #: Largest number of reports in one request.
 BATCH = 1_000
@@ -156,25 +156,25 @@ def _unexpected(invitations: Sequence[str | None], i: int, expected: str) -> Par
     return ParameterError(f"{name}: expected {expected}", field="invitation")
 
 
-def send(transport: Transport, catalog: Catalog, reports: Sequence[StoredReport]) -> Receipt:
-    """Send reports of one survey in one request, and retry once if its terms have changed.
+def send(catalog: Catalog, reports: Sequence[StoredReport]) -> Receipt:
+    """Send reports of one survey in one request, and once more if its terms have changed.
 
     Reports to a survey with a relay go to the relay only; the digest fixes its address and keys.
     """
     survey, digest = reports[0].survey, reports[0].digest
     entry = catalog.entry(survey, digest)
     try:
-        return _post(transport, entry, reports)
+        return _post(catalog, entry, reports)
     except RequestRefused as error:
         if error.status != 422:
             raise
         changed = catalog.entry(survey, digest, refresh=True)
         if changed.terms == entry.terms:
             raise
-    return _post(transport, changed, reports)
+    return _post(catalog, changed, reports)
 
 
-def _post(transport: Transport, entry: Entry, reports: Sequence[StoredReport]) -> Receipt:
+def _post(catalog: Catalog, entry: Entry, reports: Sequence[StoredReport]) -> Receipt:
     id, terms = entry.survey.id, entry.terms
     if not terms.invitations:
         reports = [replace(report, invitation=None) for report in reports]
@@ -189,6 +189,7 @@ def _post(transport: Transport, entry: Entry, reports: Sequence[StoredReport]) -
             )
     path = survey_path(id, "reports")
     relay = entry.survey.relay
+    transport = catalog.transport
     if relay is not None:
         transport = transport.to_relay(relay.url)
     if relay is not None or terms.sealing_key is not None:

@@ -1,4 +1,7 @@
-"""The ledger of a device: the total amplification of all reports of one person.
+"""The ledger of a respondent: the total amplification of all their reports, to any survey.
+
+There is one ledger for each respondent, whoever signed the surveys: what different collectors
+receive is still about one person, and a collector can use several keys.
 
 Amplifications multiply (composition), even if answers change in between: if the likelihood ratio of
 one report is at most γ₁ and that of another at most γ₂, the ratio of both is at most γ₁γ₂. A
@@ -32,8 +35,6 @@ class LedgerEntry(msgspec.Struct, frozen=True):
     questions : dict of str to str
         Amplification of each question of the report, if all other answers are known.
     series : Series, optional
-    operator : str
-        The pinned key that signed the survey; empty without pinned keys.
     """
 
     survey: str
@@ -41,15 +42,9 @@ class LedgerEntry(msgspec.Struct, frozen=True):
     gamma: str
     questions: dict[str, str] = {}
     series: Series | None = None
-    operator: str = ""
 
     @classmethod
-    def of(
-        cls,
-        survey: Survey,
-        operator: str,
-        values: Sequence[int] | None = None,
-    ) -> "LedgerEntry":
+    def of(cls, survey: Survey, values: Sequence[int] | None = None) -> "LedgerEntry":
         """Return the cost of a report; without `values`, of a report about all questions."""
         perturbation = survey.perturbation
         reported = None if values is None else perturbation.reported(values)
@@ -60,7 +55,7 @@ class LedgerEntry(msgspec.Struct, frozen=True):
             if isinstance(gamma, Fraction) and gamma > 1:
                 questions[question.name] = round_up_rational(gamma)
         whole = _format_gamma(perturbation.spent_amplification)
-        return cls(survey.id, survey.digest, whole, questions, survey.series, operator)
+        return cls(survey.id, survey.digest, whole, questions, survey.series)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Outbox: waiting reports, and the reports and ledgers of known respondents, in a file or memory.
+"""Outbox: waiting reports, and the reports and ledgers of known respondents, in one file.
 
 An outbox stores perturbed reports, never records, and the invitation of a report while it waits. A
 report is stored before it is sent, so that a crash in between cannot lead to a second draw for the
@@ -11,9 +11,7 @@ import hashlib
 import json
 import secrets
 import sqlite3
-import threading
 import unicodedata
-import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -44,10 +42,9 @@ CREATE TABLE IF NOT EXISTS reports (
 CREATE INDEX IF NOT EXISTS reports_waiting ON reports (collector) WHERE waiting;
 CREATE TABLE IF NOT EXISTS ledger (
     respondent BLOB NOT NULL,
-    operator TEXT NOT NULL,
     digest TEXT NOT NULL,
     entry TEXT NOT NULL,
-    PRIMARY KEY (respondent, operator, digest)
+    PRIMARY KEY (respondent, digest)
 ) STRICT;
 CREATE TABLE IF NOT EXISTS secret (
     only INTEGER PRIMARY KEY CHECK (only = 1),
@@ -70,30 +67,24 @@ class StoredReport:
 
 
 class Outbox:
-    """Reports in one file, which several threads and processes may share, or in memory.
+    """Reports in one file, which several threads and processes of a machine may share.
 
     The file is created if needed, and readable by its owner only.
     """
 
-    def __init__(self, path: str | Path | None = None) -> None:
-        self._path = path
-        self._lock = threading.RLock()
+    def __init__(self, path: str | Path) -> None:
         try:
-            if path is None:
-                self._memory = sqlite3.connect(":memory:", check_same_thread=False)
-                # Python 3.13 and later warn about unclosed connections.
-                weakref.finalize(self, self._memory.close)
-            else:
-                create_private(path)
+            # SQLite takes some relative names, such as ":memory:", for a database in memory.
+            self._path = Path(path).absolute()
+            create_private(self._path)
             with self._connect() as connection:
                 connection.executescript(_SCHEMA)
                 connection.execute(
                     "INSERT OR IGNORE INTO secret VALUES (1, ?)", (secrets.token_bytes(32),)
                 )
                 [(self._key,)] = connection.execute("SELECT key FROM secret")
-            if path is not None:
-                tighten(path)
-        except (OSError, sqlite3.Error) as error:
+            tighten(self._path)
+        except (OSError, TypeError, sqlite3.Error) as error:
             raise ParameterError(
                 f"outbox: {path}: expected a file for reports that can be written ({error})",
                 field="outbox",
@@ -101,10 +92,6 @@ class Outbox:
 
     @contextmanager
     def _connect(self) -> Iterator[sqlite3.Connection]:
-        if self._path is None:
-            with self._lock, self._memory:
-                yield self._memory
-            return
         connection = sqlite3.connect(self._path, timeout=30)
         try:
             # Overwrite deleted data, so that a spent invitation leaves no trace in the file.
@@ -132,31 +119,30 @@ class Outbox:
             ).fetchall()
         return _stored(rows[0]) if rows else None
 
-    def ledger(self, respondent: str, operators: Sequence[str]) -> Ledger:
-        """Return the ledger of this respondent for these operators."""
+    def ledger(self, respondent: str) -> Ledger:
+        """Return the ledger of this respondent."""
         with self._connect() as connection:
-            return self._ledger(connection, respondent, operators)
+            return self._ledger(connection, self._pseudonym(respondent))
 
-    def _ledger(
-        self, connection: sqlite3.Connection, respondent: str, operators: Sequence[str]
-    ) -> Ledger:
+    @staticmethod
+    def _ledger(connection: sqlite3.Connection, pseudonym: bytes) -> Ledger:
         rows = connection.execute(
-            "SELECT operator, entry FROM ledger WHERE respondent = ? ORDER BY rowid",
-            (self._pseudonym(respondent),),
+            "SELECT entry FROM ledger WHERE respondent = ? ORDER BY rowid", (pseudonym,)
         )
         try:
-            entries = [msgspec.json.decode(e, type=LedgerEntry) for o, e in rows if o in operators]
+            entries = [msgspec.json.decode(entry, type=LedgerEntry) for (entry,) in rows]
         except msgspec.DecodeError:
             raise SurveyRefused(
                 "ledger: what this outbox kept of earlier reports is damaged", field="ledger"
             ) from None
         return Ledger(tuple(entries))
 
-    def forget_ledger(self, respondent: str, operators: Sequence[str]) -> None:
-        """Delete the ledger of this respondent for these operators."""
-        of = [(self._pseudonym(respondent), operator) for operator in operators]
+    def forget_ledger(self, respondent: str) -> None:
+        """Delete the ledger of this respondent."""
         with self._connect() as connection:
-            connection.executemany("DELETE FROM ledger WHERE respondent = ? AND operator = ?", of)
+            connection.execute(
+                "DELETE FROM ledger WHERE respondent = ?", (self._pseudonym(respondent),)
+            )
 
     def add_once(
         self,
@@ -177,11 +163,10 @@ class Outbox:
             key = (report.survey, pseudonym)
             taken = "SELECT 1 FROM reports WHERE survey = ? AND respondent = ?"
             if connection.execute(taken, key).fetchone() is None:
-                ledger = self._ledger(connection, respondent, [entry.operator])
-                ledger.check(entry, max_total_gamma)
+                self._ledger(connection, pseudonym).check(entry, max_total_gamma)
                 connection.execute(
-                    "INSERT OR REPLACE INTO ledger VALUES (?, ?, ?, ?)",
-                    (pseudonym, entry.operator, entry.digest, msgspec.json.encode(entry).decode()),
+                    "INSERT OR REPLACE INTO ledger VALUES (?, ?, ?)",
+                    (pseudonym, entry.digest, msgspec.json.encode(entry).decode()),
                 )
             self._add(connection, collector, [report], pseudonym)
         kept = self.find(report.survey, respondent)

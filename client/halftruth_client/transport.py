@@ -23,6 +23,9 @@ from .errors import CollectorUnavailable, RequestRefused
 
 _RETRIED = (429, 502, 503, 504)
 
+#: Longest timeout in seconds of the single attempt of a call that must not block for long.
+MOST_BRIEF = 3.0
+
 #: Longest pause before a retry in seconds; a longer `Retry-After` raises an error instead.
 _MAX_PAUSE = 60
 
@@ -82,9 +85,19 @@ class Transport:
         self._peer = "collector"
         self._timeout = timeout
         self._authentication = _Bearer(token)
-        self._session = session or _retrying_session(retries, backoff)
-        # Cookies would link the reports of a device.
-        self._session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+        self._has_own_session = session is None
+        self._session = _without_cookies(session or _retrying_session(retries, backoff))
+
+    def once(self) -> Self:
+        """Return a connection that makes one attempt, with a timeout of at most `MOST_BRIEF`.
+
+        A session of the caller keeps its own retries.
+        """
+        brief = copy(self)
+        brief._timeout = min(self._timeout, MOST_BRIEF)
+        if self._has_own_session:
+            brief._session = _without_cookies(_retrying_session(0, 0))
+        return brief
 
     def to_relay(self, url: str) -> Self:
         """Return a connection to a relay with the same session and timeout, without the token."""
@@ -220,6 +233,12 @@ class _Retry(Retry):
                 answered = f"the collector answered {response.status} {phrase}"
             _log.warning("%s: waiting for %.0f seconds", answered, seconds)
         super().sleep(response)
+
+
+def _without_cookies(session: requests.Session) -> requests.Session:
+    """Disable the cookies of a session, which would link the reports of a device."""
+    session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+    return session
 
 
 def _retrying_session(retries: int, backoff: float) -> requests.Session:

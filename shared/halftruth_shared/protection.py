@@ -56,6 +56,13 @@ class Guarantee:
 
 
 @dataclass(frozen=True)
+class SeriesGuarantee(Guarantee):
+    """Guarantee for all waves of a series, to the browsers that answer on its page address."""
+
+    origin: str
+
+
+@dataclass(frozen=True)
 class Protection:
     """Privacy guarantees of a survey.
 
@@ -86,9 +93,9 @@ class Protection:
     timing : tuple of str
         Sentence about response times, if questions depend on answers.
     randomized_by : {"device", "respondent"}
-    series : Guarantee, optional
-        Guarantee for all protected answers in all waves of the series of the survey. The device of
-        the respondent keeps it, by adding up the amplification of its reports.
+    series : SeriesGuarantee, optional
+        Guarantee for all protected answers in all waves of the series of the survey. The browser of
+        the respondent keeps it, by adding up the amplification of its reports on one page address.
     relayed : Relayed, optional
         Additional guarantee of a relay; `record` holds even if relay and collector collude.
     """
@@ -103,7 +110,7 @@ class Protection:
     unprotected: tuple[str, ...]
     timing: tuple[str, ...] = ()
     randomized_by: Randomizer = "device"
-    series: Guarantee | None = None
+    series: SeriesGuarantee | None = None
     relayed: Relayed | None = None
 
     @classmethod
@@ -180,8 +187,8 @@ class Protection:
         if self.series is not None:
             sentences.append(
                 f"{self.whole}, from all waves of this series together, if no wave leaves other"
-                f" answers unprotected: {self.series}. The device that answers counts, and refuses"
-                " a wave that would exceed this."
+                f" answers unprotected: {self.series}. A browser counts its reports on the page"
+                f" address {self.series.origin}, and refuses a wave that would exceed this."
             )
         if self.relayed is not None:
             sentences += self.relayed.sentences()
@@ -241,11 +248,11 @@ def _of_relay(survey: Survey) -> Relayed | None:
     return Relayed.of(survey.relay, gamma)
 
 
-def _of_series(survey: Survey) -> Guarantee | None:
+def _of_series(survey: Survey) -> SeriesGuarantee | None:
     """Return the guarantee for all waves; None if respondents randomize without a device."""
     if survey.series is None or survey.mechanism.randomized_by != "device":
         return None
-    return Guarantee(Fraction(survey.series.total_gamma))
+    return SeriesGuarantee(Fraction(survey.series.total_gamma), survey.series.origin)
 
 
 def _describe_timing(schema: Schema) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ import json
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from io import BytesIO
 from typing import Any
 from uuid import UUID
@@ -30,9 +31,8 @@ INVITATIONS = [f"{i:032x}" for i in range(0xFACE000, 0xFACE000 + 3_000)]
 
 @pytest.fixture(autouse=True)
 def another_process() -> None:
-    """Clear the process-wide state that failed calls and respondents of other tests left."""
+    """Clear the process-wide state that failed calls of other tests left."""
     client_module._unsettled.cache_clear()
-    client_module._memory.cache_clear()
 
 
 class Scripted(BaseAdapter):
@@ -114,6 +114,7 @@ class Stub:
                 "terms": {
                     "invitations": self.terms.invitations,
                     "sealing_key": self.terms.sealing_key,
+                    "shared_devices": self.terms.shared_devices,
                 },
                 "signature": made and {"key": made.key, "value": made.value},
             }
@@ -186,6 +187,12 @@ def client(session):
         return Client(URL, max_gamma="19", session=session, **options)
 
     return make
+
+
+@pytest.fixture
+def remembering(client, tmp_path):
+    """Create clients of the stub with one outbox, as in the processes of one machine."""
+    return partial(client, outbox=tmp_path / "outbox.db")
 
 
 def posted(session) -> list[dict]:

@@ -91,9 +91,11 @@ def test_reports_beyond_the_rate_limit_wait(live, database, record, tmp_path, ca
     app.extensions["halftruth"].store.close()
 
 
-def test_after_a_refusal_by_a_deadline_the_same_report_is_sent_later(live, survey, record):
+def test_after_a_refusal_by_a_deadline_the_same_report_is_sent_later(
+    live, survey, record, tmp_path
+):
     operations.set_terms(live.store, "health", Terms(closes_at=datetime(2020, 3, 31, tzinfo=UTC)))
-    client = Client(live.url, max_gamma="19")
+    client = Client(live.url, max_gamma="19", outbox=tmp_path / "outbox.db")
     for answer in ("yes", "no"):
         with pytest.raises(RequestRefused, match="is closed since 2020-03-31") as refused:
             client.submit(survey, record | {"smoker": answer}, respondent="ada")

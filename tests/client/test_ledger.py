@@ -3,15 +3,20 @@
 import itertools
 import json
 import math
+import random
 import sqlite3
+import subprocess
+import sys
 import threading
+from collections import Counter
 from contextlib import closing
 from fractions import Fraction
 from functools import partial
 
 import pytest
-from halftruth_client import AnsweredBefore, Client, CollectorUnavailable, SurveyRefused
+from halftruth_client import AnsweredBefore, Client, SurveyRefused
 from halftruth_client.ledger import Ledger, LedgerEntry
+from halftruth_collector import operations
 from halftruth_shared import (
     Attribute,
     DistortionMatrices,
@@ -23,17 +28,19 @@ from halftruth_shared import (
     Survey,
 )
 from halftruth_shared.mechanisms.split_questionnaire import SplitQuestionnaire, ViewClass
+from halftruth_shared.protocol.terms import Terms
 from walking import walked
 
-from .conftest import NOWHERE, OPERATOR, STRANGER, URL, posted
+from .conftest import NOWHERE, OPERATOR, STRANGER, URL, counted, posted
 
+ORIGIN = "https://survey.example.org"
 SCHEMA = Schema((Attribute("smoker", ("no", "yes")), Attribute("drinks", ("never", "daily"))))
 RECORD = {"smoker": "yes", "drinks": "daily"}
 
 
 def wave(number=1, id=None, *, series="panel", total="9", gamma="3", title="Health"):
     """Return a wave of a series; without a series if `series` is None."""
-    member = series and Series(id=series, wave=number, total_gamma=total)
+    member = series and Series(id=series, wave=number, total_gamma=total, origin=ORIGIN)
     return Survey(id or f"health-{number}", title, SCHEMA, GammaDiagonal(gamma), series=member)
 
 
@@ -61,8 +68,8 @@ def refusal(client, stub, survey):
     return fields
 
 
-def test_waves_are_answered_until_the_total_is_spent(stub, client, session):
-    one = client()
+def test_waves_are_answered_until_the_total_is_spent(stub, remembering, session):
+    one = remembering()
     assert [answer(one, stub, wave(number)).status for number in (1, 2)] == ["accepted"] * 2
     ledger = one.ledger("ada")
     assert (ledger.gamma, ledger.of_series("panel").gamma) == (9, 9)
@@ -75,37 +82,38 @@ def test_waves_are_answered_until_the_total_is_spent(stub, client, session):
     assert answer(one, stub, wave(3), respondent="bob").status == "accepted"
 
 
-def test_a_report_that_can_reveal_a_sensitive_answer_exceeds_every_total(stub, client):
+def test_a_report_that_can_reveal_a_sensitive_answer_exceeds_every_total(stub, remembering):
     rules_out = [["1/2", "0", "1/4"], ["1/2", "1/2", "1/4"], ["0", "1/2", "1/2"]]
     schema = Schema([Attribute("a", ["x", "y", "z"])])
     survey = Survey("s", "S", schema, DistortionMatrices({"a": rules_out}))
-    entry = LedgerEntry.of(survey, "")
+    entry = LedgerEntry.of(survey)
     assert entry.gamma == "infinite"
     assert Ledger((entry,)).gamma == math.inf
     allowed = {"unprotected": ["a"], "digests": [survey.digest]}
     stub.survey = survey
-    assert client(**allowed).submit(survey, {"a": "x"}, respondent="ada").status == "accepted"
+    one = remembering(**allowed)
+    assert one.submit(survey, {"a": "x"}, respondent="ada").status == "accepted"
     with pytest.raises(SurveyRefused) as refused:
-        client(**allowed, max_total_gamma="1000000").survey("s", respondent="bob")
+        remembering(**allowed, max_total_gamma="1000000").survey("s", respondent="bob")
     assert refused.value.field == "max_total_gamma"
 
 
-def test_an_unconfirmed_report_counts(stub, client, tmp_path):
-    one = client(outbox=tmp_path / "outbox.db", retries=0)
+def test_an_unconfirmed_report_counts(stub, remembering):
+    one = remembering()
     survey = wave(1)
     stub.survey = survey
     one.survey(survey.id)
     stub.away = True
     assert one.submit(survey, RECORD, respondent="ada").status == "waiting"
     # A later process.
-    assert client(outbox=tmp_path / "outbox.db").ledger("ada").gamma == 3
+    assert remembering().ledger("ada").gamma == 3
 
 
-def test_a_report_refused_before_sending_costs_nothing(stub, client):
-    one = client(retries=0)
+def test_a_report_refused_before_sending_costs_nothing(stub, remembering):
+    one = remembering()
     stub.survey = survey = wave(1)
-    stub.away = True
-    with pytest.raises(CollectorUnavailable):
+    stub.terms = Terms(invitations=True)
+    with pytest.raises(ParameterError, match="asks for an invitation"):
         one.submit(survey, RECORD, respondent="ada")
     assert one.ledger("ada") == Ledger()
 
@@ -140,9 +148,9 @@ ATTACKS = {
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_a_collector_gets_no_draw_beyond_the_promised_total(stub, client, session, attack):
+def test_a_collector_gets_no_draw_beyond_the_promised_total(stub, remembering, session, attack):
     served, options, field = ATTACKS[attack]
-    one = client(**options)
+    one = remembering(**options)
     answer(one, stub, wave(1))
     before = len(posted(session))
     [*_, last] = refusal(one, stub, served)
@@ -150,30 +158,169 @@ def test_a_collector_gets_no_draw_beyond_the_promised_total(stub, client, sessio
     assert len(posted(session)) == before + (field is None)
 
 
-def test_all_addresses_share_the_ledger(stub, client, session):
-    answer(client(), stub, wave(1))
+def test_all_addresses_share_the_ledger(stub, remembering, session, tmp_path):
+    answer(remembering(), stub, wave(1))
     session.mount("http://elsewhere.test", session.get_adapter(URL))
-    other = Client("http://elsewhere.test", max_gamma="19", session=session)
+    outbox = tmp_path / "outbox.db"
+    other = Client("http://elsewhere.test", max_gamma="19", session=session, outbox=outbox)
     assert refusal(other, stub, wave(1, "health-b")) == ["series.wave"] * 2
 
 
-def test_each_pinned_key_has_a_ledger(stub, client):
-    keys = [OPERATOR.public, STRANGER.public]
-    both, one = client(operator_keys=keys), client(operator_keys=keys[:1])
+OLD, NEW = OPERATOR.public, STRANGER.public
+
+#: Pinned keys of the clients for two surveys that the old and the new key sign, in this order.
+ROTATIONS = {
+    "both keys are pinned": ([OLD, NEW], [OLD, NEW]),
+    "the new key replaces the old one": ([OLD], [NEW]),
+    "the first key is pinned later": ([], [NEW]),
+    "the last pin is removed": ([OLD], []),
+}
+
+
+@pytest.mark.parametrize("rotation", ROTATIONS)
+def test_a_rotation_of_keys_does_not_double_a_total(stub, remembering, session, rotation):
+    before, after = ROTATIONS[rotation]
     stub.signer = OPERATOR
-    answer(one, stub, wave(1))
-    assert refusal(both, stub, wave(1, "health-b")) == ["series.wave"] * 2
+    first = remembering(operator_keys=before)
+    answer(first, stub, wave(1, total="8"))
     stub.signer = STRANGER
-    assert refusal(one, stub, wave(1, "health-b"))[0] == "operator_keys"
-    answer(both, stub, wave(1, "health-b"))
-    assert [entry.operator for entry in both.ledger("ada").entries] == keys
-    assert [entry.operator for entry in one.ledger("ada").entries] == keys[:1]
+    later = remembering(operator_keys=after)
+    assert refusal(later, stub, wave(2, total="8")) == ["series.total_gamma"] * 2
+    assert refusal(later, stub, wave(1, "health-b", total="99")) == ["series.wave"] * 2
+    bounded = remembering(operator_keys=after, max_total_gamma="8")
+    assert refusal(bounded, stub, wave(series=None, id="other")) == ["max_total_gamma"] * 2
+    assert len(posted(session)) == 1
+    assert later.ledger("ada") == first.ledger("ada")
 
 
-def test_waves_require_a_respondent(stub, client, session):
+def test_no_sequence_of_keys_pins_and_surveys_exceeds_a_total(stub, remembering, session):
+    """What the collector received is multiplied here, independently of the ledger."""
+    rng = random.Random(49)
+    outcomes = Counter()
+    for person in (f"person {number}" for number in range(20)):
+        sent = []
+        for step in range(8):
+            survey = wave(
+                rng.randint(1, 4),
+                f"{person.replace(' ', '-')}-{step}",
+                series=rng.choice(["panel", "other", None]),
+                total=rng.choice(["5", "9", "12"]),
+                gamma=rng.choice(["2", "3"]),
+            )
+            stub.signer = rng.choice([None, OPERATOR, STRANGER])
+            limit = rng.choice([None, None, "6", "40"])
+            pins = rng.choice([[], [OLD], [NEW], [OLD, NEW], [OLD, NEW]])
+            before = len(posted(session))
+            try:
+                one = remembering(operator_keys=pins, max_total_gamma=limit)
+                answer(one, stub, survey, respondent=person)
+            except SurveyRefused as refused:
+                outcomes[refused.field] += 1
+            if len(posted(session)) == before:
+                continue
+            outcomes["sent"] += 1
+            sent.append(survey)
+            gammas = [survey.mechanism.gamma for survey in sent]
+            assert limit is None or math.prod(gammas) <= int(limit)
+            for id in ("panel", "other"):
+                waves = [each for each in sent if each.series and each.series.id == id]
+                numbers = [each.series.wave for each in waves]
+                assert len(set(numbers)) == len(numbers)
+                totals = [int(each.series.total_gamma) for each in waves]
+                assert math.prod(each.mechanism.gamma for each in waves) <= min(totals, default=1)
+    # Every rule was applied.
+    assert min(outcomes.values()) > 3
+    assert outcomes.keys() == {
+        "sent",
+        "operator_keys",
+        "series.wave",
+        "series.total_gamma",
+        "max_total_gamma",
+    }
+
+
+#: Answers a survey as one respondent, in a process of its own.
+WORKER = """
+import sys
+from halftruth_client import Client, SurveyRefused
+
+url, outbox, *surveys = sys.argv[1:]
+client = Client(url, max_gamma="19", outbox=outbox)
+for id in surveys:
+    try:
+        survey = client.survey(id, respondent="ada")
+        done = client.submit(survey, {"smoker": "yes", "drinks": "daily"}, respondent="ada")
+        print(id, done.status, done.id)
+    except SurveyRefused as refused:
+        print(id, refused.field)
+"""
+
+
+def test_processes_share_reports_and_totals_by_the_outbox(live, tmp_path):
+    for number in (1, 2, 3):
+        operations.publish_survey(live.store, wave(number, f"wave-{number}", total="9"))
+    command = [sys.executable, "-c", WORKER, live.url, str(tmp_path / "outbox.db")]
+    orders = (["wave-1", "wave-2", "wave-3"], ["wave-3", "wave-1", "wave-2"])
+    workers = [
+        subprocess.Popen([*command, *order], stdout=subprocess.PIPE, text=True) for order in orders
+    ]
+    said = [line for worker in workers for line in worker.communicate(timeout=60)[0].splitlines()]
+    assert [worker.returncode for worker in workers] == [0, 0]
+    reports = {id for line in said for id in line.split()[2:]}
+    refused = {line for line in said if line.endswith("series.total_gamma")}
+    assert (len(said), len(reports), len(refused)) == (6, 2, 1)
+    assert sum(counted(live.store, f"wave-{number}") for number in (1, 2, 3)) == 2
+
+
+#: Calls that need a memory of people, by a client with these options.
+FORGETFUL = {
+    "submit": ({}, lambda one: one.submit(wave(series=None), RECORD, respondent="ada")),
+    "submit a wave": ({}, lambda one: one.submit(wave(), RECORD, respondent="ada")),
+    "submit a wave of nobody": ({}, lambda one: one.submit(wave(), RECORD)),
+    "submit waves": ({}, lambda one: one.submit_many(wave(), [RECORD])),
+    "fetch a wave": ({}, lambda one: one.survey("health-1")),
+    "fetch for somebody": ({}, lambda one: one.survey("health-1", respondent="ada")),
+    "ledger": ({}, lambda one: one.ledger("ada")),
+    "forget": ({}, lambda one: one.forget_ledger("ada")),
+    "a total": ({"max_total_gamma": "9"}, lambda _: None),
+}
+
+
+@pytest.mark.parametrize("call", FORGETFUL)
+def test_what_remembers_people_requires_an_outbox(stub, client, session, call):
+    options, ask = FORGETFUL[call]
+    stub.survey = wave()
+    with pytest.raises(
+        ParameterError, match=r"^outbox: .*; expected Client\(outbox=FILE\)"
+    ) as found:
+        ask(client(**options))
+    assert found.value.field == "outbox"
+    assert "\n" not in str(found.value)
+    assert posted(session) == []
+
+
+@pytest.mark.parametrize("bound", ["series", "max_total_gamma"])
+def test_a_total_of_one_person_excludes_shared_devices(stub, remembering, session, bound):
+    is_wave = bound == "series"
+    one = remembering(max_total_gamma=None if is_wave else "9")
+    stub.survey = survey = wave(series="panel" if is_wave else None)
+    stub.terms = Terms(shared_devices=True)
+    assert refusal(one, stub, survey) == ["shared_devices"] * 2
+    # Nor if a collector changes the terms after the survey was fetched.
+    stub.terms = Terms()
+    assert one.submit(one.survey(survey.id), RECORD, respondent="ada").status == "accepted"
+    stub.terms = Terms(shared_devices=True)
+    assert refusal(remembering(max_total_gamma="9"), stub, survey) == ["shared_devices"] * 2
+    assert len(posted(session)) == 1
+    # Without a total a shared device is the survey's own matter.
+    stub.survey = wave(series=None, id="other")
+    assert answer(remembering(), stub, stub.survey).status == "accepted"
+
+
+def test_waves_require_a_respondent(stub, remembering, session):
     stub.survey = survey = wave(1)
     for options in ({}, {"max_total_gamma": "9"}):
-        one = client(**options)
+        one = remembering(**options)
         with pytest.raises(ParameterError, match="respondent"):
             one.submit(survey, RECORD)
         with pytest.raises(ParameterError, match="respondent"):
@@ -182,8 +329,8 @@ def test_waves_require_a_respondent(stub, client, session):
     assert posted(session) == []
 
 
-def test_a_deleted_ledger_restarts(stub, client):
-    one = client()
+def test_a_deleted_ledger_restarts(stub, remembering):
+    one = remembering()
     for number in (1, 2):
         answer(one, stub, wave(number))
     one.forget_ledger("ada")
@@ -192,10 +339,9 @@ def test_a_deleted_ledger_restarts(stub, client):
     assert one.ledger("ada").gamma == 3
 
 
-def test_concurrent_waves_cannot_exceed_the_total(stub, client, tmp_path):
+def test_concurrent_waves_cannot_exceed_the_total(stub, remembering):
     survey = [wave(number, total="8") for number in range(1, 9)]
-    outbox = tmp_path / "outbox.db"
-    made = [client(outbox=outbox, retries=0) for _ in survey]
+    made = [remembering() for _ in survey]
     stub.away = True
     outcomes = []
 
@@ -215,10 +361,9 @@ def test_concurrent_waves_cannot_exceed_the_total(stub, client, tmp_path):
     assert sorted(outcomes) == ["series.total_gamma"] * 7 + ["waiting"]
 
 
-def test_the_ledger_contains_no_name_and_no_answer(stub, client, tmp_path):
-    outbox = tmp_path / "outbox.db"
-    answer(client(outbox=outbox), stub, wave(1))
-    with sqlite3.connect(outbox) as connection:
+def test_the_ledger_contains_no_name_and_no_answer(stub, remembering, tmp_path):
+    answer(remembering(), stub, wave(1))
+    with sqlite3.connect(tmp_path / "outbox.db") as connection:
         [(respondent, entry)] = connection.execute("SELECT respondent, entry FROM ledger")
     connection.close()
     assert b"ada" not in respondent
@@ -227,15 +372,14 @@ def test_the_ledger_contains_no_name_and_no_answer(stub, client, tmp_path):
         "digest": wave(1).digest,
         "gamma": "3",
         "questions": {"smoker": "3", "drinks": "3"},
-        "series": {"id": "panel", "wave": 1, "total_gamma": "9"},
-        "operator": "",
+        "series": {"id": "panel", "wave": 1, "total_gamma": "9", "origin": ORIGIN},
     }
 
 
-def test_a_damaged_ledger_refuses_all_surveys(stub, client, session, tmp_path):
-    bounded = client(outbox=tmp_path / "outbox")
+def test_a_damaged_ledger_refuses_all_surveys(stub, remembering, session, tmp_path):
+    bounded = remembering()
     answer(bounded, stub, wave(1))
-    with closing(sqlite3.connect(tmp_path / "outbox", isolation_level=None)) as connection:
+    with closing(sqlite3.connect(tmp_path / "outbox.db", isolation_level=None)) as connection:
         connection.execute("UPDATE ledger SET entry = '{}'")
     assert refusal(bounded, stub, wave(2)) == ["ledger", "ledger"]
     assert len(posted(session)) == 1
@@ -296,7 +440,7 @@ def test_the_ledger_of_two_waves_is_exact(kind, schema):
     for first, second in itertools.product(*(sorted(set().union(*each)) for each in likelihoods)):
         ledger = Ledger(
             tuple(
-                LedgerEntry.of(survey, "", values)
+                LedgerEntry.of(survey, values)
                 for survey, values in zip(surveys, (first, second), strict=True)
             )
         )

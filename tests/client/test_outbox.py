@@ -1,9 +1,13 @@
 """Waiting reports arrive once, and a respondent's report is stored."""
 
+import socket
 import stat
 import threading
+from contextlib import suppress
+from dataclasses import replace
 
 import pytest
+import requests
 from halftruth_client import (
     Client,
     CollectorUnavailable,
@@ -12,12 +16,13 @@ from halftruth_client import (
     Unsent,
 )
 from halftruth_client import client as client_module
+from halftruth_client.catalog import Entry
 from halftruth_collector import operations
-from halftruth_shared import GammaDiagonal, Survey
+from halftruth_shared import GammaDiagonal, Relay, Survey
 from halftruth_shared.protocol.terms import Terms
-from wire import free_port, listening
+from wire import PATIENCE, free_port, listening
 
-from .conftest import INVITATIONS, NOWHERE, counted, waiting
+from .conftest import INVITATIONS, NOWHERE, counted, sealing_key, waiting
 
 
 def test_reports_wait_in_the_outbox_until_the_collector_is_reachable(
@@ -87,6 +92,92 @@ def test_a_replaced_survey_can_be_answered(stub, client, record, tmp_path):
     assert one.submit(one.survey("health"), record, respondent="ada").status == "accepted"
 
 
+@pytest.fixture
+def attempts(monkeypatch):
+    """Collect the timeout of each attempt of a request, while no server can be reached."""
+    made = []
+
+    def send(adapter, request, timeout=None, **_):
+        made.extend([timeout] * (1 + adapter.max_retries.total))
+        raise requests.ConnectionError
+
+    monkeypatch.setattr(requests.adapters.HTTPAdapter, "send", send)
+    return made
+
+
+def taken(attempts):
+    """Return the attempts since the last time."""
+    found = attempts.copy()
+    attempts.clear()
+    return found
+
+
+def test_with_an_outbox_only_flush_retries(attempts, survey, record, tmp_path):
+    client = Client(NOWHERE, max_gamma="19", outbox=tmp_path / "outbox.db")
+    assert client.submit(survey, record).status == "waiting"
+    assert taken(attempts) == [3]
+    assert client.submit(survey, record, respondent="ada").status == "waiting"
+    assert taken(attempts) == [3]
+    assert client.submit_many(survey, [record] * 1_500).waiting == 1_500
+    assert taken(attempts) == [3]
+    with pytest.raises(CollectorUnavailable):
+        client.survey("health")
+    assert taken(attempts) == [3]
+    with pytest.raises(CollectorUnavailable):
+        client.flush()
+    assert taken(attempts) == [10] * 6
+    # A relay is asked once, too.
+    outer, inner = (sealing_key(n).public_key().public_bytes_raw().hex() for n in (7, 8))
+    relay = Relay(url="https://relay.test", key=outer, sealing_key=inner, batch=1_000)
+    relayed = replace(survey, id="relayed", relay=relay)
+    client._catalog.accept(Entry(relayed, Terms()))
+    assert client.submit(relayed, record).status == "waiting"
+    assert taken(attempts) == [3]
+
+
+def test_without_an_outbox_every_call_retries_and_a_shorter_timeout_is_kept(
+    attempts, survey, record, tmp_path
+):
+    client = Client(NOWHERE, max_gamma="19", retries=2, timeout=7)
+    for call in (
+        lambda: client.survey("health"),
+        lambda: client.submit(survey, record),
+        lambda: client.submit_many(survey, [record]),
+    ):
+        with pytest.raises(CollectorUnavailable):
+            call()
+        assert taken(attempts) == [7] * 3
+    brief = Client(NOWHERE, max_gamma="19", outbox=tmp_path / "outbox.db", timeout=0.5)
+    assert brief.submit(survey, record).status == "waiting"
+    assert taken(attempts) == [0.5]
+
+
+def test_a_silent_collector_gets_one_connection_until_the_flush(survey, record, tmp_path):
+    asked = []
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        silent.settimeout(PATIENCE)
+
+        def accept():
+            with suppress(OSError):
+                while True:
+                    asked.append(silent.accept()[0])
+
+        thread = threading.Thread(target=accept)
+        thread.start()
+        outbox = tmp_path / "outbox.db"
+        client = Client(url, max_gamma="19", outbox=outbox, timeout=0.2, retries=2, backoff=0)
+        assert client.submit(survey, record, respondent="ada").status == "waiting"
+        assert len(asked) == 1
+        with pytest.raises(CollectorUnavailable):
+            client.flush()
+        assert len(asked) == 4
+        silent.shutdown(socket.SHUT_RDWR)
+        thread.join(PATIENCE)
+    for connection in asked:
+        connection.close()
+
+
 def published(live, *ids):
     """Publish more surveys like the small one."""
     survey = live.store.surveys.get("health").survey()
@@ -122,18 +213,24 @@ def test_reports_to_a_deleted_survey_do_not_block_others(live, survey, record, t
 
 
 def test_the_next_report_sends_others_along_despite_failures(
-    live, survey, record, tmp_path, caplog
+    live, survey, record, tmp_path, caplog, monkeypatch
 ):
     deleted, second, other = published(live, "deleted", "second", "other")
     client, served = kept(live, tmp_path, record, [deleted, second, other])
     operations.delete_survey(live.store, "deleted", confirm="deleted")
     operations.delete_survey(live.store, "second", confirm="second")
     with served:
-        for _ in range(3):
+        for _ in range(6):
             assert client.submit(survey, record).status == "accepted"
         # One request after each report: two fail, the third is for the existing survey.
         assert counted(live.store, "other") == 3
+        # Those that failed are not tried at every report.
         assert caplog.text.count("could not be sent") == 2
+        monkeypatch.setattr(client_module, "_PASSED_OVER", 0)
+        client._passed_over.clear()
+        for _ in range(3):
+            assert client.submit(survey, record).status == "accepted"
+        assert caplog.text.count("could not be sent") == 5
 
 
 def test_waiting_reports_that_another_process_sends_meanwhile_cause_no_error(

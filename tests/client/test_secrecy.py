@@ -133,11 +133,14 @@ def test_no_frame_or_error_contains_the_record_when_sending_fails(live, survey, 
         assert [text for text in shown if "Attribute(" not in text and SECRET in text] == []
 
 
-@pytest.mark.parametrize("why", ["away", "refused", "too much", "no invitation", "a full disk"])
-def test_no_frame_contains_the_record_of_a_respondent(live, survey, monkeypatch, why):
-    url = "http://127.0.0.1:1" if why == "away" else live.url
-    total, invitation = "2" if why == "too much" else None, "0" * 32 if why[:2] == "no" else None
-    client = Client(url, max_gamma="19", max_total_gamma=total, retries=0)
+@pytest.mark.parametrize(
+    "why", ["no outbox", "refused", "too much", "no invitation", "a full disk"]
+)
+def test_no_frame_contains_the_record_of_a_respondent(live, survey, monkeypatch, why, tmp_path):
+    outbox = None if why == "no outbox" else tmp_path / "outbox.db"
+    total = "2" if why == "too much" else None
+    invitation = "0" * 32 if why == "no invitation" else None
+    client = Client(live.url, max_gamma="19", max_total_gamma=total, outbox=outbox)
     if why == "refused":
         operations.close_survey(live.store, "illness", confirm="illness")
     if why == "a full disk":

@@ -40,7 +40,8 @@ def survey():
 def test_reports_are_counted_by_public_answer_and_symbol_and_imported(live, survey, tmp_path):
     records = np.random.default_rng(1).integers(0, 2, (300, len(SCHEMA.names)))
     asked = [SCHEMA.decode(codes) for codes in records.tolist()]
-    client = Client(live.url, max_gamma="19", unprotected=["age"], digests=[survey.digest])
+    allowed = {"unprotected": ["age"], "digests": [survey.digest]}
+    client = Client(live.url, max_gamma="19", outbox=tmp_path / "outbox.db", **allowed)
     survey = client.survey("split")
     assert client.submit_many(survey, asked).accepted == len(records)
     one = client.submit(survey, asked[0], respondent="somebody")

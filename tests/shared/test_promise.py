@@ -99,7 +99,7 @@ def hold_against_promise(case, survey, tally):
     assert set(promise.provable) == {names[j] for j in true.provable}
     tally.hold(true.whole, promise.record.gamma)
     assert promise.record.gamma == survey.perturbation.spent_amplification
-    assert LedgerEntry.of(survey, "").gamma == (
+    assert LedgerEntry.of(survey).gamma == (
         "infinite" if promise.record.gamma == math.inf else round_up_rational(promise.record.gamma)
     )
     known = {
@@ -257,9 +257,10 @@ def hold_series(seed, count):
         total = max([*spent, Fraction(rng.choice([3, 81, 729])), Fraction(2)])
         ledger, true = Ledger(), Fraction(1)
         for wave, (survey, worst_ratio) in enumerate(waves, 1):
-            series = Series(id=f"panel-{number}", wave=wave, total_gamma=round_up_rational(total))
+            written, origin = round_up_rational(total), "https://survey.example.org"
+            series = Series(id=f"panel-{number}", wave=wave, total_gamma=written, origin=origin)
             one = replace(survey, id=f"wave-{wave}", series=series)
-            entry = LedgerEntry.of(one, "")
+            entry = LedgerEntry.of(one)
             try:
                 ledger.check(entry)
             except SurveyRefused:

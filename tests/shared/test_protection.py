@@ -110,14 +110,15 @@ def test_an_amplification_beyond_floating_point_can_be_formatted():
 def test_a_wave_states_the_bound_for_all_waves_of_its_series():
     mechanism = GammaDiagonal("3")
     schema = Schema([Attribute("smoker", ["no", "yes"])])
-    series = Series(id="panel", wave=2, total_gamma="9")
+    origin = "https://survey.example.org"
+    series = Series(id="panel", wave=2, total_gamma="9", origin=origin)
     *_, said = map(
         plain, Protection.of(Survey("w", "W", schema, mechanism, series=series)).sentences()
     )
     assert said == (
         "The whole record, from all waves of this series together, if no wave leaves other answers"
-        " unprotected: from 5 % to at most 32.2 % (γ = 9). The device that answers counts, and"
-        " refuses a wave that would exceed this."
+        " unprotected: from 5 % to at most 32.2 % (γ = 9). A browser counts its reports on the page"
+        " address https://survey.example.org, and refuses a wave that would exceed this."
     )
     matrices = {"smoker": [["0.75", "0.25"], ["0.25", "0.75"]]}
     dice = DistortionMatrices(matrices, randomized_by="respondent")

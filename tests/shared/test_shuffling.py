@@ -317,6 +317,8 @@ def test_the_promise_of_a_survey_includes_its_relay(schema_of):
     assert found.relayed == Relayed.of(survey.relay, Fraction(100))
     assert found.relayed.sentences()[0] in found.sentences()
     assert found.relayed.two_waves() not in found.sentences()
-    wave = replace(survey, series=Series(id="panel", wave=1, total_gamma=10_000))
+    wave = replace(
+        survey, series=Series(id="panel", wave=1, total_gamma=10_000, origin="https://a.test")
+    )
     assert found.relayed.two_waves() in Protection.of(wave).sentences()
     assert Protection.of(Survey("health", "Health", schema, survey.mechanism)).relayed is None

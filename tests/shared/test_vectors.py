@@ -230,8 +230,14 @@ def test_a_survey_with_a_relay_can_be_read_and_published(made):
     assert json.loads(survey.canonical_json)["relay"] == made["relay"]
 
 
-@pytest.mark.parametrize("vector", vectors("relayed", "refused"))
-def test_an_invalid_relay_is_refused_in_one_line_with_the_field(vector):
+@pytest.mark.parametrize("made", vectors("series", "accepted"))
+def test_a_survey_of_a_series_can_be_read_and_published(made):
+    survey = Survey.from_json(json.dumps(made))
+    assert json.loads(survey.canonical_json)["series"] == made["series"]
+
+
+@pytest.mark.parametrize("vector", [*vectors("relayed", "refused"), *vectors("series", "refused")])
+def test_an_invalid_relay_or_series_is_refused_in_one_line_with_the_field(vector):
     with pytest.raises(SurveyError) as refused:
         Survey.from_json(json.dumps(vector["survey"]))
     assert refused.value.field == vector["field"]

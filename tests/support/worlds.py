@@ -116,8 +116,8 @@ class World:
     def _series(self, schema: Schema, mechanism: Any) -> list[Survey]:
         if not self.waves:
             return [Survey("world", "World", schema, mechanism)]
-        waves = range(1, len(self.waves) + 1)
-        series = [Series(id="world", wave=wave, total_gamma=10**30) for wave in waves]
+        panel = {"id": "world", "total_gamma": 10**30, "origin": "https://a.test"}
+        series = [Series(wave=wave, **panel) for wave in range(1, len(self.waves) + 1)]
         return [Survey(f"w{s.wave}", "World", schema, mechanism, series=s) for s in series]
 
     def _schema(self, public: Sequence[str]) -> Schema:

@@ -690,7 +690,12 @@ WAVE = {
     "title": "Health",
     "attributes": [{"name": "smoker", "categories": ["no", "yes"]}],
     "mechanism": {"kind": "gamma-diagonal", "gamma": "19/2"},
-    "series": {"id": "panel", "wave": 2, "total_gamma": "361/4"},
+    "series": {
+        "id": "panel",
+        "wave": 2,
+        "total_gamma": "361/4",
+        "origin": "https://survey.example.org",
+    },
 }
 
 RELAYED = {
@@ -716,6 +721,20 @@ NO_URLS = (
     "https://a:65536,https://a:,https://a_b,https://1.2.3,https://256.1.1.1,https://-a,https://a.,"
     "https://a\n, https://a,https://" + "a/" * 1_000 + "a,https://é"
 ).split(",")
+
+#: Valid page addresses of series, then invalid ones.
+ORIGINS = ["https://a", "https://survey.example.org:8443", "https://xn--bcher-kva.example"]
+ORIGINS += ["https://192.0.2.255", "https://a:80", "http://localhost", "http://localhost:443"]
+ORIGINS += ["http://127.1.2.3:8000", "http://[::1]", "http://[::1]:65535"]
+NO_ORIGINS = [url for url in NO_URLS if url != "https://a/"]
+NO_ORIGINS += [
+    "https://a/",
+    "https://a/x",
+    "https://a:443",
+    "http://localhost:80",
+    "http://[::1]:80",
+]
+NO_ORIGINS += ["null", "https://[::1]", "http://a.localhost", "HTTPS://a", "file://"]
 
 #: The resulting attributes: name, categories, and missing categories.
 ATTRIBUTES = [
@@ -1293,6 +1312,29 @@ def relayed_vectors():
     }
 
 
+def series_vectors():
+    """Return valid and invalid series of surveys."""
+
+    def having(**members):
+        series = {name: of for name, of in (WAVE["series"] | members).items() if of is not None}
+        return WAVE | {"series": series}
+
+    accepted = [having(origin=origin) for origin in ORIGINS]
+    accepted += [having(wave=n) for n in (1, 1_000)]
+    accepted += [having(total_gamma=total) for total in ("19/2", "1000000")]
+    refused = [("origin", having(origin=origin)) for origin in [None, *NO_ORIGINS]]
+    refused += [("wave", having(wave=n)) for n in (-1, 0, 1_001)]
+    refused += [("id", having(id=id)) for id in ("", "-a", "A", "a b", "a" * 65)]
+    refused += [
+        ("total_gamma", having(total_gamma=total)) for total in ("1", "0", "19/2.5", "many")
+    ]
+    return {
+        "about": "Surveys of series, and such as are refused, with the field.",
+        "accepted": accepted,
+        "refused": [{"field": f"series.{field}", "survey": made} for field, made in refused],
+    }
+
+
 def shuffled_vectors():
     """Return the largest losses in a batch, by SciPy over all numbers of clones."""
 
@@ -1394,6 +1436,7 @@ def files():
     made |= {"protection": promise_vectors(), "questions": question_vectors()}
     made |= {"signed": signed_vectors(), "sealed": sealed_vectors()}
     made |= {"relayed": relayed_vectors(), "shuffled": shuffled_vectors()}
+    made |= {"series": series_vectors()}
     return {f"{name}.json": text_of(vectors) for name, vectors in made.items()}
 
 

@@ -173,7 +173,7 @@ test("concurrent submissions give one report", async () => {
   );
   assert.equal(new Set(submissions.map(({ id }) => id)).size, 1);
   assert.equal(collector.reports.size, 1);
-  assert.deepEqual([...storage.items.keys()], ["halftruth-ledger:", "halftruth:health"]);
+  assert.deepEqual([...storage.items.keys()], ["halftruth-ledger", "halftruth:health"]);
   for (const { reports } of collector.posted) {
     assert.deepEqual(reports, collector.posted[0].reports);
   }
@@ -293,7 +293,7 @@ test("concurrent pages count both waves despite delayed storage", async () => {
   pretend("navigator", { locks });
   const elsewhere = distant(storage, 100);
   const submit = (wave, storage) => {
-    const series = { id: "panel", wave, total_gamma: "19" };
+    const series = { id: "panel", wave, total_gamma: "19", origin: "https://a.test" };
     const mechanism = { kind: "gamma-diagonal", gamma: "19" };
     const survey = new Survey({ ...DOCUMENT, id: `wave-${wave}`, mechanism, series });
     return open({ storage, fetch: away }).submit(survey, RECORD);
@@ -339,7 +339,7 @@ test("without storage, all clients of the page share one report", async () => {
 });
 
 for (const [what, document, more, why] of [
-  ["a series", { ...DOCUMENT, id: "bounded", series: { id: "panel", wave: 1, total_gamma: "361" } }, {}, "its series bounds"],
+  ["a series", { ...DOCUMENT, id: "bounded", series: { id: "panel", wave: 1, total_gamma: "361", origin: "https://a.test" } }, {}, "its series bounds"],
   ["all reports", { ...DOCUMENT, id: "bounded" }, { maxTotalGamma: "361" }, "maxTotalGamma bounds"],
 ]) {
   test(`without storage, a bound of ${what} is refused before the first question`, async () => {

@@ -1,6 +1,7 @@
 // Shared helpers: small surveys, known random bytes, and a recording collector and storage.
 
 import assert from "node:assert/strict";
+import { generateKeyPairSync, sign } from "node:crypto";
 import { readFileSync } from "node:fs";
 
 import { Client, Survey } from "../../client/halftruth_client/js/index.js";
@@ -97,6 +98,22 @@ export class Collector {
     const posts = this.requests.filter(({ method }) => method === "POST");
     return posts.map(({ body }) => JSON.parse(body));
   }
+}
+
+/** Return an operator with a new key. */
+export function newOperator() {
+  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+  const key = publicKey.export({ format: "der", type: "spki" }).subarray(-32).toString("hex");
+  return {
+    key,
+    /** What a collector publishes of these terms, signed. */
+    publish: (digest, { invitations = false, sealing_key = null, ...more } = {}) => {
+      const signed = JSON.stringify({ digest, invitations, sealing_key, ...more });
+      const value = sign(null, Buffer.from(`halftruth survey 1\n${signed}`), privateKey);
+      const signature = { key, value: value.toString("hex") };
+      return { terms: { invitations, sealing_key, ...more }, signature };
+    },
+  };
 }
 
 /**

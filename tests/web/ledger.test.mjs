@@ -5,22 +5,23 @@ import { test } from "node:test";
 
 import { Client, Survey } from "../../client/halftruth_client/js/index.js";
 import { entryOf, Ledger } from "../../client/halftruth_client/js/ledger.js";
-import { ADDRESS, byName, cells, distribution, setUp, surveyOf } from "./helpers.mjs";
+import { ADDRESS, byName, cells, distribution, newOperator, setUp, surveyOf } from "./helpers.mjs";
 
+const ORIGIN = "https://survey.example.org";
 const RECORD = byName(["c0", "c1"]);
 
 /** Return a wave of a series; without a series if `series` is null. */
 function wave(number = 1, { id = `health-${number}`, series = "panel", total = "9", gamma = "3", ...more } = {}) {
-  const member = series ? { series: { id: series, wave: number, total_gamma: total } } : {};
+  const member = series ? { series: { id: series, wave: number, total_gamma: total, origin: ORIGIN } } : {};
   return surveyOf([2, 2], { kind: "gamma-diagonal", gamma }, { id, ...member, ...more });
 }
 
 /** Return a browser that answered some waves, and a function that answers the next one. */
 async function answered(waves, options = {}) {
   const made = await setUp(wave(), options);
-  const ask = async (document) => {
+  const ask = async (document, more) => {
     await made.collector.publish(document);
-    const client = made.open();
+    const client = made.open(more);
     return client.submit(await client.survey(document.id), RECORD);
   };
   for (const document of waves) await ask(document);
@@ -34,7 +35,7 @@ const numbers = (ledger) => ({
 
 test("waves are answered until the total is spent", async () => {
   const { collector, open, ask } = await answered([wave(1), wave(2)]);
-  const ledger = await open().ledger(new Survey(wave(3)));
+  const ledger = await open().ledger();
   assert.deepEqual(numbers(ledger), { whole: "9", questions: { a0: "9", a1: "9" } });
   const error = { name: "LedgerRefused", field: "series.total_gamma" };
   await assert.rejects(ask(wave(3)), error);
@@ -48,7 +49,7 @@ test("perturbed questions count even if not sensitive and allowed by the page", 
   // Nine for each question, 81 for both.
   const kept = { kind: "randomized-response", keep: { a0: "9/10", a1: "9/10" } };
   const harmless = (number) => {
-    const series = { id: "panel", wave: number, total_gamma: "6561" };
+    const series = { id: "panel", wave: number, total_gamma: "6561", origin: ORIGIN };
     const survey = surveyOf([2, 2], kept, { id: `health-${number}`, series });
     survey.attributes[0].sensitive = false;
     return survey;
@@ -66,7 +67,7 @@ test("perturbed questions count even if not sensitive and allowed by the page", 
     else await assert.rejects(asks(), { name: "LedgerRefused", field: "series.total_gamma" });
   }
   assert.equal(collector.posted.length, 2);
-  assert.equal(String((await client().ledger(new Survey(harmless(3)))).gamma), "6561");
+  assert.equal(String((await client().ledger()).gamma), "6561");
 });
 
 test("a report that can reveal a sensitive answer exceeds every total", () => {
@@ -137,7 +138,7 @@ test("a report counts as soon as the collector may have it", async () => {
   const { collector, open, ask } = await answered([]);
   collector.trouble = [() => new Response("", { status: 422 })];
   await assert.rejects(ask(wave(1)));
-  assert.equal(String((await open().ledger(new Survey(wave(1)))).gamma), "3");
+  assert.equal(String((await open().ledger()).gamma), "3");
 });
 
 test("a draw that cannot be stored is not sent, and its cost is stored first", async () => {
@@ -147,29 +148,169 @@ test("a draw that cannot be stored is not sent, and its cost is stored first", a
   assert.equal(collector.posted.length + storage.items.size, 0);
   storage.fails = () => false;
   await ask(wave(1));
-  assert.deepEqual(storage.written.slice(0, 2).map(([key]) => key), ["halftruth-ledger:", "halftruth:health-1"]);
+  assert.deepEqual(storage.written.slice(0, 2).map(([key]) => key), ["halftruth-ledger", "halftruth:health-1"]);
 });
 
-test("a survey counts once per device, and another version counts again", async () => {
-  const shared = { published: { terms: { shared_devices: true } } };
-  const { open, ask } = await answered([wave(1)], shared);
-  for (let person = 0; person < 3; person += 1) {
-    await open().forget(new Survey(wave(1)));
-    await ask(wave(1));
+test("every report of a shared device counts", async () => {
+  const shared = { terms: { shared_devices: true } };
+  const { collector, open, ask } = await answered([unnamed({ series: null })], { published: shared });
+  const survey = new Survey(unnamed({ series: null }));
+  for (let person = 0; person < 2; person += 1) {
+    await open().forget(survey);
+    await ask(unnamed({ series: null }));
   }
-  await ask(wave(2));
-  await open().forget(new Survey(wave(2)));
-  assert.equal(String((await open().ledger(new Survey(wave(2)))).gamma), "9");
-  await assert.rejects(ask(wave(2, { title: "Well?" })), { field: "series.wave" });
+  assert.equal(String((await open().ledger()).gamma), "27");
+  // Answering again without forgetting sends the same report.
+  await ask(unnamed({ series: null }));
+  assert.equal(String((await open().ledger()).gamma), "27");
+  collector.published = {};
+  await assert.rejects(ask(wave(1), { maxTotalGamma: "80" }), { field: "maxTotalGamma" });
+  assert.equal((await ask(wave(1), { maxTotalGamma: "81" })).status, "accepted");
+});
+
+test("a draw that a full storage lost does not count", async () => {
+  const { storage, open, ask } = await answered([]);
+  const { setItem } = storage;
+  storage.setItem = (key, text) => {
+    if (key.startsWith("halftruth:")) throw new DOMException("full", "QuotaExceededError");
+    setItem.call(storage, key, text);
+  };
+  await assert.rejects(ask(wave(1)), { name: "QuotaExceededError" });
+  storage.setItem = setItem;
+  await ask(wave(1));
+  assert.equal(String((await open().ledger()).gamma), "3");
+});
+
+for (const [what, document, options] of [
+  ["a series", wave(1), {}],
+  ["maxTotalGamma", unnamed({ series: null }), { maxTotalGamma: "9" }],
+]) {
+  test(`a total of one person excludes shared devices: ${what}`, async () => {
+    const { collector, open, ask } = await answered([document], options);
+    collector.published = { terms: { shared_devices: true } };
+    const error = { name: "SurveyRefused", field: "shared_devices" };
+    await assert.rejects(ask(document), error);
+    await assert.rejects(open().submit(new Survey(document), RECORD), error);
+    await assert.rejects(open().forget(new Survey(document)), error);
+    assert.equal(collector.reports.size, 1);
+  });
+}
+
+const [OLD, NEW] = [newOperator(), newOperator()];
+
+for (const [what, before, after] of [
+  ["both keys are pinned", [OLD, NEW], [OLD, NEW]],
+  ["the new key replaces the old one", [OLD], [NEW]],
+  ["the first key is pinned later", [], [NEW]],
+  ["the last pin is removed", [OLD], []],
+]) {
+  test(`a rotation of keys does not double a total: ${what}`, async () => {
+    const { collector, open } = await setUp(wave());
+    const ask = async (document, signer, pins, more = {}) => {
+      await collector.publish(document);
+      collector.published = signer.publish(collector.digest);
+      const operatorKeys = pins.length > 0 ? pins.map(({ key }) => key) : undefined;
+      const client = open({ operatorKeys, ...more });
+      return client.submit(await client.survey(document.id), RECORD);
+    };
+    await ask(wave(1, { total: "8" }), OLD, before);
+    const beyond = ask(wave(2, { total: "8" }), NEW, after);
+    await assert.rejects(beyond, { name: "LedgerRefused", field: "series.total_gamma" });
+    await assert.rejects(ask(unnamed({ total: "99" }), NEW, after), { field: "series.wave" });
+    const other = ask(unnamed({ series: null }), NEW, after, { maxTotalGamma: "8" });
+    await assert.rejects(other, { field: "maxTotalGamma" });
+    assert.equal(collector.posted.length, 1);
+    assert.equal(String((await open().ledger()).gamma), "3");
+  });
+}
+
+test("no sequence of keys, pins, terms and surveys exceeds a total", async () => {
+  // What the collector received is multiplied here, independently of the ledger.
+  let state = 49;
+  const pick = (values) => {
+    state = (state * 48_271) % 2_147_483_647;
+    return values[state % values.length];
+  };
+  const product = (waves) => waves.reduce((all, { mechanism }) => all * Number(mechanism.gamma), 1);
+  const outcomes = new Map();
+  for (let person = 0; person < 40; person += 1) {
+    const { collector, open } = await setUp(wave());
+    const documents = Array.from({ length: 5 }, (_, i) =>
+      wave(pick([1, 2, 3]), {
+        id: `survey-${i}`,
+        series: pick(["panel", "other", null]),
+        total: pick(["5", "9", "12"]),
+        gamma: pick(["2", "3"]),
+      }),
+    );
+    const sent = new Map();
+    for (let step = 0; step < 12; step += 1) {
+      const document = pick(documents);
+      await collector.publish(document);
+      const signer = pick([OLD, NEW]);
+      collector.published = signer.publish(collector.digest, pick([{}, { shared_devices: true }]));
+      const [limit, pins] = [pick([undefined, undefined, "6", "40"]), pick([undefined, [OLD], [OLD, NEW], [OLD, NEW]])];
+      const client = open({ maxTotalGamma: limit, operatorKeys: pins?.map(({ key }) => key) });
+      let outcome = "sent";
+      try {
+        const survey = await client.survey(document.id);
+        await client.submit(survey, RECORD);
+        if (survey.terms.sharedDevices && pick([true, false])) await client.forget(survey);
+      } catch (error) {
+        outcome = error.field;
+      }
+      outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+      const fresh = collector.posted.flatMap(({ reports }) => reports).filter(({ id }) => !sent.has(id));
+      for (const { id } of fresh) sent.set(id, document);
+      const all = [...sent.values()];
+      if (fresh.length > 0 && limit !== undefined) assert.ok(product(all) <= Number(limit));
+      for (const id of ["panel", "other"]) {
+        const waves = all.filter(({ series }) => series?.id === id);
+        assert.equal(new Set(waves.map(({ series }) => series.wave)).size, waves.length);
+        const totals = waves.map(({ series }) => Number(series.total_gamma));
+        assert.ok(waves.length === 0 || product(waves) <= Math.min(...totals));
+      }
+    }
+  }
+  const fields = ["maxTotalGamma", "operatorKeys", "sent", "series.total_gamma", "series.wave", "shared_devices"];
+  assert.deepEqual([...outcomes.keys()].sort(), fields);
+  for (const [field, count] of outcomes) assert.ok(count > 5, `${field}: ${count}`);
+});
+
+test("a wave is asked on the page address of its series alone", async (t) => {
+  const { collector, storage, open, ask } = await answered([wave(1)]);
+  const on = (origin) => {
+    Object.defineProperty(globalThis, "location", { value: { origin }, configurable: true });
+    t.after(() => delete globalThis.location);
+  };
+  for (const elsewhere of ["https://survey.example.org:8443", "http://survey.example.org", "https://www.survey.example.org", "null"]) {
+    on(elsewhere);
+    const error = { name: "SurveyRefused", field: "series.origin" };
+    await assert.rejects(ask(wave(2)), error);
+    await assert.rejects(open().submit(new Survey(wave(2)), RECORD), error);
+    assert.equal((await ask(unnamed({ id: `free-${elsewhere.length}`, series: null, gamma: "2" }))).status, "accepted");
+  }
+  on(ORIGIN);
+  assert.equal((await ask(wave(2))).status, "accepted");
+  await assert.rejects(ask(wave(3)), { field: "series.total_gamma" });
+  assert.equal(storage.reports.length, collector.reports.size);
+});
+
+// A browser has a separate storage for each page address. This is stated, not prevented: a collector can
+// publish a second series, which names another address.
+test("another page address has a ledger of its own", async () => {
+  const [here, there] = [await answered([wave(1), wave(2)]), await answered([])];
+  await assert.rejects(here.ask(wave(3)), { field: "series.total_gamma" });
+  assert.equal((await there.ask(wave(3))).status, "accepted");
 });
 
 test("a deleted ledger restarts; a damaged one refuses all surveys", async () => {
   const { storage, open, ask } = await answered([wave(1), wave(2)]);
-  await open().forgetLedger(new Survey(wave(3)));
+  await open().forgetLedger();
   await ask(wave(3));
-  assert.equal(String((await open().ledger(new Survey(wave(3)))).gamma), "3");
+  assert.equal(String((await open().ledger()).gamma), "3");
   for (const text of ["no", '[{"gamma": 1.5}]', "{}"]) {
-    storage.items.set("halftruth-ledger:", text);
+    storage.items.set("halftruth-ledger", text);
     await assert.rejects(ask(wave(4)), { name: "SurveyRefused", field: "ledger" });
   }
 });
@@ -232,15 +373,14 @@ for (const [kind, mechanism] of Object.entries(MECHANISMS)) {
   });
 }
 
-/** Return a wave that asks one of four questions. */
+/** Return a survey that asks one of four questions. */
 function oneOfFour(number) {
   const views = [{ attributes: [["a0", "a1", "a2", "a3"]], choose: [1], weight: 1 }];
   const mechanism = { kind: "split-questionnaire", gamma: "2", prime: 3, direct: 2, views };
-  const series = { id: "panel", wave: number, total_gamma: "1000000" };
-  return surveyOf([2, 2, 2, 2], mechanism, { id: `health-${number}`, series });
+  return surveyOf([2, 2, 2, 2], mechanism, { id: `health-${number}` });
 }
 
-test("each wave and each person has a new draw of questions", async () => {
+test("each survey and each person has a new draw of questions", async () => {
   const shared = { published: { terms: { shared_devices: true } } };
   const { collector, open, storage } = await setUp(oneOfFour(1), shared);
   const views = () => [...storage.items.keys()].filter((key) => key.startsWith("halftruth-view:"));

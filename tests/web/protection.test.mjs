@@ -44,12 +44,12 @@ test("hidesAll is false for unperturbed answers and provable answers", () => {
 
 test("a wave states the bound for all waves of its series", () => {
   const mechanism = { kind: "gamma-diagonal", gamma: "3" };
-  const series = { id: "panel", wave: 2, total_gamma: "9" };
+  const series = { id: "panel", wave: 2, total_gamma: "9", origin: "https://survey.example.org" };
   const said = promises(new Survey(surveyOf([2], mechanism, { series })), []).at(-1);
   assert.equal(
     said.replaceAll("\u202f", " "),
     "The whole record, from all waves of this series together, if no wave leaves other answers unprotected:" +
-      " from 5 % to at most 32.2 % (γ = 9). The device that answers counts, and refuses a wave that would exceed" +
-      " this.",
+      " from 5 % to at most 32.2 % (γ = 9). A browser counts its reports on the page address" +
+      " https://survey.example.org, and refuses a wave that would exceed this.",
   );
 });

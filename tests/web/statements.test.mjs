@@ -112,10 +112,14 @@ test("a receipt is available only to its owner and once it is counted", async ()
 });
 
 for (const [error, said] of [
-  [new LedgerRefused("", "series.wave"), /answered in this browser, under another name/],
+  [new LedgerRefused("", "series.wave"), /answered in this browser on this page address, under another name/],
   [new LedgerRefused("", "series.total_gamma"), /than was promised for the whole series/],
   [new LedgerRefused("", "maxTotalGamma"), /than this page allows for all surveys/],
   [new SurveyRefused("", "storage"), /This browser keeps nothing for this page/],
+  [
+    new SurveyRefused("", "series.origin", { series: { origin: "https://survey.example.org" } }),
+    /asked on the page address https:\/\/survey\.example\.org alone/,
+  ],
 ]) {
   test(`refusals are explained in the form's words: ${error.field}`, () => {
     const reason = reasonOf(error, false, new Wording()).join("");
@@ -167,7 +171,7 @@ for (const [size, [apart, chance]] of Object.entries(BATCHES)) {
 }
 
 test("a wave with a relay states in every language that waves add up", async () => {
-  const more = { relay: { ...RELAY, batch: 40_000 }, series: { id: "panel", wave: 1, total_gamma: "10000" } };
+  const more = { relay: { ...RELAY, batch: 40_000 }, series: { id: "panel", wave: 1, total_gamma: "10000", origin: "https://a.test" } };
   const document = surveyOf([2, 3], { kind: "gamma-diagonal", gamma: "100" }, more);
   const { client } = await setUp(document, { maxGamma: "100" });
   const survey = await client.survey("health");

@@ -283,8 +283,17 @@ test("a survey with a relay is read", () => {
   }
 });
 
-test("an invalid relay is refused in one line that names the field", () => {
-  for (const { field, survey } of refused) {
+const series = readVectors("series");
+
+test("a survey of a series is read", () => {
+  for (const document of series.accepted) {
+    const { id, wave, totalGamma, origin } = new Survey(document).series;
+    assert.deepEqual({ id, wave, total_gamma: String(totalGamma), origin }, document.series);
+  }
+});
+
+test("an invalid relay or series is refused in one line that names the field", () => {
+  for (const { field, survey } of [...refused, ...series.refused]) {
     assert.throws(() => new Survey(survey), (error) => {
       assert.ok(error instanceof SurveyError, `${error.name}: ${error.message}`);
       assert.equal(error.field, field, error.message);

@@ -2,12 +2,11 @@
 // of terms while a report waits.
 
 import assert from "node:assert/strict";
-import { generateKeyPairSync, sign } from "node:crypto";
 import { test } from "node:test";
 
 import { Survey } from "../../client/halftruth_client/js/index.js";
 import { pack } from "../../client/halftruth_client/js/sealing.js";
-import { away, FakeStorage, problem, setUp as setUpWith, surveyOf } from "./helpers.mjs";
+import { away, FakeStorage, newOperator, problem, setUp as setUpWith, surveyOf } from "./helpers.mjs";
 import { withoutAlgorithm } from "./helpers.mjs";
 import { newKey, openReport } from "./hpke.mjs";
 
@@ -15,21 +14,6 @@ const DOCUMENT = surveyOf([3, 300], { kind: "gamma-diagonal", gamma: "19" });
 const RECORD = { a0: "c2", a1: "c299" };
 const INVITATION = "0123456789abcdef0123456789abcdef";
 const ANOTHER = "fedcba9876543210fedcba9876543210";
-
-function newOperator() {
-  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
-  const key = publicKey.export({ format: "der", type: "spki" }).subarray(-32).toString("hex");
-  return {
-    key,
-    /** What a collector publishes of these terms, signed. */
-    publish: (digest, { invitations = false, sealing_key = null } = {}) => {
-      const signed = JSON.stringify({ digest, invitations, sealing_key });
-      const value = sign(null, Buffer.from(`halftruth survey 1\n${signed}`), privateKey);
-      const signature = { key, value: value.toString("hex") };
-      return { terms: { invitations, sealing_key }, signature };
-    },
-  };
-}
 
 const DIGEST = await new Survey(DOCUMENT).digest();
 const OPERATOR = newOperator();

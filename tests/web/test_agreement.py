@@ -103,9 +103,7 @@ def agree(in_javascript, seed, count):
             for each in made["sentences"]
         ]
         report = perturbed(survey, given["record"], map(int, given["draws"]))
-        cost = msgspec.to_builtins(LedgerEntry.of(survey, "", report))
-        # JavaScript stores the operator in the key of the ledger instead.
-        del cost["operator"]
+        cost = msgspec.to_builtins(LedgerEntry.of(survey, report))
         spent = survey.perturbation.spent_amplification
         assert (made["digest"], said, made["report"], made["cost"], made["spent"]) == (
             survey.digest,

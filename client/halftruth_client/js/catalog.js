@@ -4,7 +4,7 @@ import { CollectorUnavailable, ParameterError, SurveyRefused } from "./errors.js
 import { checkAmplification } from "./protection.js";
 import { ONE, Rational } from "./rational.js";
 import { Survey } from "./survey.js";
-import { checkRelayTerms, readPins, readTerms } from "./terms.js";
+import { checkRelayTerms, checkSharedDevices, readPins, readTerms } from "./terms.js";
 import { loaded } from "./transport.js";
 
 /**
@@ -19,8 +19,11 @@ import { loaded } from "./transport.js";
  * @property {readonly string[]} [operatorKeys]
  *   Public keys of operators, in hexadecimal: surveys without a signature by one are refused.
  * @property {string | number} [maxTotalGamma]
- *   Largest total amplification of all reports from this browser to surveys signed by the same
- *   pinned key or, without pins, to all surveys: a survey that would exceed it is refused.
+ *   Largest total amplification of all reports from this browser on this page address (origin), to
+ *   any surveys, whoever signed them: a survey that would exceed it is refused.
+ * @property {string | null} [pageAddress]
+ *   The page address (origin), which a survey of a series has to name; by default that of the page, if
+ *   there is one. Null for a preview, which sends nothing.
  */
 
 const DIGEST = /^[0-9a-f]{64}$/;
@@ -30,13 +33,14 @@ export class Catalog {
   #maxGamma;
   #digests;
   #operatorKeys;
+  #pageAddress;
   /** Surveys by id, with the accepted terms.
    * @type {Map<string, Survey>} */
   #entries = new Map();
 
   /** @param {import("./transport.js").Transport} transport
    * @param {Policy} policy */
-  constructor(transport, { maxGamma, unprotected = [], digests, operatorKeys, maxTotalGamma }) {
+  constructor(transport, { maxGamma, unprotected = [], digests, operatorKeys, maxTotalGamma, pageAddress }) {
     if (!Array.isArray(unprotected)) throw new ParameterError("unprotected: expected a list", "unprotected");
     this.#transport = transport;
     this.#maxGamma = limitOf(maxGamma, "maxGamma");
@@ -44,6 +48,7 @@ export class Catalog {
     this.unprotected = new Set(unprotected);
     this.#digests = readDigests(digests) ?? [];
     this.#operatorKeys = readPins(operatorKeys);
+    this.#pageAddress = pageAddress === undefined ? (globalThis.location?.origin ?? null) : pageAddress;
   }
 
   /** Refuse a survey that does not satisfy the policy, except for `maxTotalGamma`.
@@ -63,6 +68,21 @@ export class Catalog {
       }
     }
     checkAmplification(survey, this.#maxGamma, unprotected);
+    this.#checkAddress(survey);
+  }
+
+  /** Refuse a survey of a series on another page address than its own. A browser has a memory for each
+   * page address, and so would count the waves of the series on each of them from the start.
+   * @param {Survey} survey */
+  #checkAddress(survey) {
+    const { id, series } = survey;
+    if (series === null || this.#pageAddress === null || this.#pageAddress === series.origin) return;
+    throw new SurveyRefused(
+      `survey '${id}': its series is asked on pages of ${series.origin} alone; nothing was asked or sent;` +
+        ` expected a page there, instead of ${this.#pageAddress}`,
+      "series.origin",
+      survey,
+    );
   }
 
   /** Fetch and verify a survey whose reports this browser can send.
@@ -83,15 +103,12 @@ export class Catalog {
     survey.closedBecause = why === "deadline" || why === "quota" ? why : "operator";
     survey.terms = readTerms(published.terms);
     checkRelayTerms(survey);
+    checkSharedDevices(survey, this.maxTotalGamma !== null);
     survey.isPublished = true;
     const { terms } = survey;
     if (this.#operatorKeys !== null) {
       const { verify } = await loaded(import("./signing.js"));
-      survey.operator = await verify(
-        { terms, signature: published.signature },
-        digest,
-        this.#operatorKeys,
-      );
+      await verify({ terms, signature: published.signature }, digest, this.#operatorKeys);
     }
     const keys = survey.relay === null ? [terms.sealingKey] : [survey.relay.sealingKey, survey.relay.key];
     for (const key of keys.filter((each) => each !== null)) {
@@ -124,17 +141,6 @@ export class Catalog {
       throw error;
     }
     throw new SurveyRefused(`survey '${survey.id}': another version of it is asked now`, "digest");
-  }
-
-  /** The pinned key that signed a survey; each key has its own ledger. Empty without pins.
-   * @type {(survey: Survey) => Promise<string>}
-   * @throws {CollectorUnavailable} If several keys are pinned and the survey cannot be fetched. */
-  async operator(survey) {
-    const keys = this.#operatorKeys ?? [""];
-    if (keys.length === 1) return keys[0];
-    const { operator } = await this.published(survey);
-    if (operator === "") throw new CollectorUnavailable(`survey '${survey.id}': nobody says who signed it`);
-    return operator;
   }
 
   /** The survey of a report, fetched if this page does not have its terms.

@@ -60,7 +60,7 @@ export class Client {
   /** @param {string} url Address of the collector.
    * @param {Options & import("./transport.js").Settings} options */
   constructor(url, options) {
-    const { maxGamma, unprotected, digests, operatorKeys, maxTotalGamma, storage, ...settings } = options;
+    const { maxGamma, unprotected, digests, operatorKeys, maxTotalGamma, pageAddress, storage, ...settings } = options;
     if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) {
       throw new ParameterError("url: expected an address with http:// or https://", "url");
     }
@@ -72,7 +72,7 @@ export class Client {
     }
     this.#transport = new Transport(url, settings);
     this.#settings = settings;
-    const policy = { maxGamma, unprotected, digests, operatorKeys, maxTotalGamma };
+    const policy = { maxGamma, unprotected, digests, operatorKeys, maxTotalGamma, pageAddress };
     this.#catalog = new Catalog(this.#transport, policy);
     this.#memory = new Memory(storage ?? browserStorage());
   }
@@ -106,7 +106,7 @@ export class Client {
     if (!this.#memory.has(id)) {
       this.#checkStorage(survey);
       const entry = entryOf(survey, await survey.digest());
-      (await this.operatorLedger(survey)).check(survey, entry, this.#catalog.maxTotalGamma);
+      this.#memory.ledger().check(survey, entry, this.#catalog.maxTotalGamma);
     }
     return survey;
   }
@@ -123,23 +123,14 @@ export class Client {
     );
   }
 
-  /** Ledger of all reports from this browser to surveys of the same operator.
-   * @param {Survey} survey */
-  async operatorLedger(survey) {
-    return this.#memory.ledger(await this.#catalog.operator(survey));
+  /** Ledger of all reports from this browser on this page address, to any surveys. */
+  async ledger() {
+    return this.#memory.ledger();
   }
 
-  /** Ledger of the series of a survey; without a series, of all surveys of the same operator.
-   * @param {Survey} survey */
-  async ledger(survey) {
-    const ledger = await this.operatorLedger(survey);
-    return survey.series === null ? ledger : ledger.ofSeries(survey.series.id);
-  }
-
-  /** Delete the ledger of the operator of a survey, which resets the protection.
-   * @param {Survey} survey */
-  async forgetLedger(survey) {
-    this.#memory.forgetLedger(await this.#catalog.operator(survey));
+  /** Delete the ledger of all reports on this page address, which resets the protection. */
+  async forgetLedger() {
+    this.#memory.forgetLedger();
   }
 
   /** Names of the attributes to ask. For a split questionnaire they are drawn once, before anything
@@ -221,9 +212,8 @@ export class Client {
     if (before === null || !isCounted(before)) {
       checkInvitation(await this.#catalog.published(survey), delivery.invitation ?? before?.invitation);
     }
-    const operator = await this.#catalog.operator(survey);
     const isDrawn = () => this.#memory.get(survey.id) !== null;
-    await once(DRAWING, isDrawn, () => this.#remember(survey, digest, operator, record, delivery));
+    await once(DRAWING, isDrawn, () => this.#remember(survey, digest, record, delivery));
     try {
       return await this.#send(survey.id);
     } catch (error) {
@@ -262,7 +252,7 @@ export class Client {
   }
 
   /** Delete the counted report of this survey and its view, so that another person can answer on this
-   * device. The ledger keeps its entry, in which the survey counts once.
+   * device. The ledger keeps its entry.
    * @param {Survey} survey
    * @throws {ParameterError} If the survey accepts one report from each device, or the report waits. */
   async forget(survey) {
@@ -277,6 +267,7 @@ export class Client {
       if (report !== null && !isCounted(report)) {
         throw new ParameterError(`survey '${id}': its report was not counted yet`, "survey");
       }
+      this.#memory.setLedger(this.#memory.ledger().withForgotten(digest));
       this.#memory.remove(id, digest);
     });
   }
@@ -302,11 +293,10 @@ export class Client {
    *
    * @param {Survey} survey
    * @param {string} digest
-   * @param {string} operator Key of the ledger for the new entry.
    * @param {PersonRecord | null} record
    * @param {Delivery} delivery
    */
-  #remember(survey, digest, operator, record, { invitation, after }) {
+  #remember(survey, digest, record, { invitation, after }) {
     const collector = this.#transport.url;
     const before = this.before(survey.id, digest);
     if (before !== null) {
@@ -324,11 +314,11 @@ export class Client {
       throw new ParameterError(`survey '${survey.id}': expected one that was answered`, "survey");
     }
     this.#checkStorage(survey);
-    const ledger = this.#memory.ledger(operator);
+    const ledger = this.#memory.ledger();
     ledger.check(survey, entryOf(survey, digest), this.#catalog.maxTotalGamma);
     const values = survey.perturb(record, undefined, this.#memory.view(digest));
     // Write the ledger first: a crash in between leaves an entry without a report, not the reverse.
-    this.#memory.setLedger(operator, ledger.with(entryOf(survey, digest, values)));
+    this.#memory.setLedger(ledger.with(entryOf(survey, digest, values)));
     const id = crypto.randomUUID();
     this.#drawn.add(id);
     const relayId = survey.relay === null ? undefined : crypto.randomUUID();

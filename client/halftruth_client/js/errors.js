@@ -23,19 +23,29 @@ export class HalftruthError extends Error {
 
 export class ParameterError extends HalftruthError {}
 export class SurveyError extends HalftruthError {}
-export class SurveyRefused extends HalftruthError {}
+
+export class SurveyRefused extends HalftruthError {
+  /** @param {string} message
+   * @param {string} field
+   * @param {import("./survey.js").Survey} [survey] The survey, if it could be read. */
+  constructor(message, field, survey) {
+    super(message, field);
+    this.survey = survey;
+  }
+}
 
 export class LedgerRefused extends SurveyRefused {
   /** @param {string} message
    * @param {string} field
    * @param {import("./survey.js").Survey} survey
-   * @param {import("./ledger.js").Ledger} ledger Earlier entries, of the series or of all surveys. */
+   * @param {import("./ledger.js").Ledger} ledger All earlier entries. */
   constructor(message, field, survey, ledger) {
     super(message, field);
     this.survey = survey;
     this.ledger = ledger;
   }
 }
+
 
 export class RecordError extends HalftruthError {}
 export class AnsweredBefore extends HalftruthError {}

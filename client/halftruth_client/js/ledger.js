@@ -1,9 +1,11 @@
 /**
- * The ledger of a browser: the total amplification of all reports drawn in it.
+ * The ledger of a browser on one page address (origin): the total amplification of all reports drawn
+ * there, to any surveys, whoever signed them. What different collectors receive is still about one
+ * person, and a collector can use several keys.
  *
  * Amplifications multiply (composition), even if answers change in between. A question outside the view
  * of a report costs nothing, since the view is drawn before the answers. If several people answer in one
- * browser, each survey counts once, as if one person had answered all: an upper bound for each person.
+ * browser, every report counts, as if one person had sent all: an upper bound for each person.
  */
 
 import { LedgerRefused } from "./errors.js";
@@ -22,6 +24,7 @@ import { ONE, Rational } from "./rational.js";
  * @property {string} gamma
  * @property {Readonly<Record<string, string>>} questions
  * @property {{id: string, wave: number, totalGamma: string} | null} series
+ * @property {boolean} [forgotten] True if the report was deleted here, so that another one can be drawn.
  */
 
 /** Amplification of a report that can reveal a sensitive answer. */
@@ -92,16 +95,23 @@ export class Ledger {
     return new Ledger(this.entries.filter(({ series }) => series !== null && series.id === id));
   }
 
-  /** @param {Entry} entry Counts once with others of the same digest, with the questions of all. */
+  /** @param {Entry} entry */
   with(entry) {
-    const same = this.entries.find(({ digest }) => digest === entry.digest);
-    const questions = { ...same?.questions, ...entry.questions };
-    return new Ledger([...this.#without(entry).entries, { ...entry, questions }]);
+    return new Ledger([...this.#without(entry).entries, entry]);
   }
 
-  /** @param {Entry} entry */
+  /** Mark the report of a survey as deleted: it still counts, and so will the next one.
+   * @param {string} digest */
+  withForgotten(digest) {
+    return new Ledger(
+      this.entries.map((each) => (each.digest === digest ? { ...each, forgotten: true } : each)),
+    );
+  }
+
+  /** The ledger without an entry for the same report, which a crash or a full storage can leave.
+   * @param {Entry} entry */
   #without({ digest }) {
-    return new Ledger(this.entries.filter((each) => each.digest !== digest));
+    return new Ledger(this.entries.filter((each) => each.digest !== digest || each.forgotten));
   }
 
   /** Check that another report keeps the totals within their limits. The limit of a series is the
@@ -110,10 +120,10 @@ export class Ledger {
   check(survey, entry, maxTotalGamma) {
     const { series } = entry;
     const others = this.#without(entry);
-    /** @type {(ledger: Ledger, field: string, why: string, expected: string) => never} */
-    const refuse = (ledger, field, why, expected) => {
+    /** @type {(field: string, why: string, expected: string) => never} */
+    const refuse = (field, why, expected) => {
       const message = `survey '${survey.id}': ${why}; nothing was asked or sent; expected ${expected}`;
-      throw new LedgerRefused(message, field, survey, ledger);
+      throw new LedgerRefused(message, field, survey, this);
     };
     /** @type {(ledger: Ledger, most: Rational, field: string) => void} */
     const checkTotal = (ledger, most, field) => {
@@ -121,14 +131,14 @@ export class Ledger {
       if (total !== null && total.compare(most) <= 0) return;
       const shown = total === null ? INFINITE : total.toNumber();
       const why = `its amplification with what was sent before would be ${shown}`;
-      refuse(ledger, field, why, `at most ${field} ${most.toNumber()}`);
+      refuse(field, why, `at most ${field} ${most.toNumber()}`);
     };
     if (series !== null) {
       const waves = others.ofSeries(series.id);
       const before = waves.entries.flatMap((each) => each.series ?? []);
       if (before.some(({ wave }) => wave === series.wave)) {
         const why = `wave ${series.wave} of series '${series.id}' was answered, in another survey`;
-        refuse(waves, "series.wave", why, "another wave");
+        refuse("series.wave", why, "another wave");
       }
       const totals = [...before, series].map(({ totalGamma }) => read(totalGamma));
       checkTotal(waves, totals.reduce((a, b) => (b.compare(a) < 0 ? b : a)), "series.total_gamma");

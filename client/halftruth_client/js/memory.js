@@ -1,6 +1,6 @@
 /**
  * Persistent memory in the browser: the report of each survey, the view drawn for it, and the cost of
- * all reports.
+ * all reports. Browsers have a separate storage for each page address (origin).
  *
  * Two draws of the same answers reveal more than one, so answering again sends the same report. Only
  * reports are stored, never records. Surveys are identified by id, independently of the address of the
@@ -28,8 +28,8 @@ import { Ledger } from "./ledger.js";
 
 const PREFIX = "halftruth:";
 const VIEW_PREFIX = "halftruth-view:";
-const LEDGER_PREFIX = "halftruth-ledger:";
-const PREFIXES = [PREFIX, VIEW_PREFIX, LEDGER_PREFIX];
+const LEDGER = "halftruth-ledger";
+const PREFIXES = [PREFIX, VIEW_PREFIX, LEDGER];
 
 /** Key for testing whether there is space; it cannot be the key of a survey. */
 const PROBE = "halftruth-probe";
@@ -94,11 +94,11 @@ export class Memory {
     this.#storage.setItem(this.nameOf(survey), JSON.stringify(report));
   }
 
-  /** The ledger of the key that signed the surveys, empty for unsigned ones; it is kept longer than reports.
-   * @type {(operator: string) => Ledger}
+  /** The ledger of all reports, which is kept longer than these.
+   * @type {() => Ledger}
    * @throws {SurveyRefused} If the ledger is damaged. */
-  ledger(operator) {
-    const text = this.#storage.getItem(LEDGER_PREFIX + operator) ?? "[]";
+  ledger() {
+    const text = this.#storage.getItem(LEDGER) ?? "[]";
     try {
       const ledger = new Ledger(JSON.parse(text));
       // Parse all numbers once, to detect damage here.
@@ -109,14 +109,13 @@ export class Memory {
     }
   }
 
-  /** @type {(operator: string, ledger: Ledger) => void} */
-  setLedger(operator, { entries }) {
-    this.#storage.setItem(LEDGER_PREFIX + operator, JSON.stringify(entries));
+  /** @param {Ledger} ledger */
+  setLedger({ entries }) {
+    this.#storage.setItem(LEDGER, JSON.stringify(entries));
   }
 
-  /** @param {string} operator */
-  forgetLedger(operator) {
-    this.#storage.removeItem(LEDGER_PREFIX + operator);
+  forgetLedger() {
+    this.#storage.removeItem(LEDGER);
   }
 
   /** @param {string} digest */

@@ -168,8 +168,8 @@ export function checkHidden(schema, mechanism) {
  * @property {Bound | null} single
  *   Bound for the least protected question, to someone who knows all other answers; also null if it is
  *   no better than the bound for all.
- * @property {{wave: number, bound: Bound | null} | null} series
- *   Bound for all reports of its series together, if it is in one.
+ * @property {{wave: number, origin: string, bound: Bound | null} | null} series
+ *   Bound for all reports of its series together, on the page address that asks it, if it is in one.
  * @property {boolean} timed Whether response times can reveal an answer.
  */
 
@@ -192,7 +192,7 @@ export function protection(survey, unprotected) {
     hidden: schema.names.length - open.size,
     whole: bound(all),
     single: single && all && single.compare(all) < 0 ? bound(single) : null,
-    series: series && { wave: series.wave, bound: bound(series.totalGamma) },
+    series: series && { wave: series.wave, origin: series.origin, bound: bound(series.totalGamma) },
     timed: schema.attributes.some(({ askIf }) => askIf.size > 0),
   };
 }

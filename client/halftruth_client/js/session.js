@@ -94,7 +94,7 @@ export class Session extends Target {
   /** Number of the view: the drawn questions that the report is about.
    * @type {number | undefined} */
   view = undefined;
-  /** Ledger whose total is limited: of the survey's series, or of all reports.
+  /** Ledger of all reports from this browser on this page address; null if it is unreadable.
    * @type {Ledger | null} */
   ledger = null;
   /** Numbers of the privacy promise of a survey with a relay.
@@ -183,7 +183,7 @@ export class Session extends Target {
       if (isOver()) return this.state;
       this.survey = survey;
       const report = client.before(id, await survey.digest());
-      const ledger = await this.#boundingLedger(survey);
+      const ledger = await this.#readLedger();
       if (report === null) await this.#checkAdmission(survey);
       const names = report === null && !asksAll ? await client.asked(survey) : survey.schema.names;
       const view = await client.view(survey);
@@ -226,11 +226,11 @@ export class Session extends Target {
     return this.#alone(() => this.#send(() => this.client.resend(this.survey, { invitation: this.invitation })));
   }
 
-  /** The ledger that `forgetLedger` would delete, and the total that would be allowed afterwards. */
+  /** The ledger that `forgetLedger` would delete, and the total that would be allowed afterwards, if
+   * there is a limit. */
   async ledgerToForget() {
     const survey = this.error instanceof LedgerRefused ? this.error.survey : this.survey;
-    const ledger = await this.client.operatorLedger(survey);
-    return { survey, ledger, allowed: this.client.allowedTotal(survey) };
+    return { ledger: await this.client.ledger(), allowed: this.client.allowedTotal(survey) };
   }
 
   /** Delete the answers, and treat the next person at this page as a different one. */
@@ -245,10 +245,10 @@ export class Session extends Target {
     return this.#reopenAfter(() => this.client.forget(this.survey));
   }
 
-  /** Delete the ledger of earlier reports, which resets the protection.
-   * @type {(survey?: Survey) => Promise<State>} By default of the operator of this session's survey. */
-  async forgetLedger(survey = this.survey) {
-    return this.#reopenAfter(() => this.client.forgetLedger(survey));
+  /** Delete the ledger of all reports on this page address, which resets the protection.
+   * @returns {Promise<State>} */
+  async forgetLedger() {
+    return this.#reopenAfter(() => this.client.forgetLedger());
   }
 
   /** @param {() => Promise<void>} forget */
@@ -286,7 +286,7 @@ export class Session extends Target {
         if (!(error instanceof RequestRefused && client.isWaiting(survey.id))) throw error;
         return { id: client.report(survey.id)?.id ?? "", status: /** @type {const} */ ("waiting") };
       });
-      const ledger = await this.#boundingLedger(survey);
+      const ledger = await this.#readLedger();
       if (run !== this.#run) return this.state;
       this.ledger = ledger;
       this.#settle(submission);
@@ -385,12 +385,8 @@ export class Session extends Target {
     }
   }
 
-  /** The ledger of the survey's series, or of all reports if their total is limited; null without a limit,
-   * or if the ledger is unreadable.
-   * @param {Survey} survey */
-  async #boundingLedger(survey) {
-    if (survey.series === null && this.#settings.maxTotalGamma === undefined) return null;
-    return this.client.ledger(survey).catch(() => null);
+  async #readLedger() {
+    return this.client.ledger().catch(() => null);
   }
 }
 

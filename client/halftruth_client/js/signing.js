@@ -13,10 +13,9 @@ const PURPOSE = "halftruth survey 1\n";
 
 const VALUE = /^[0-9a-f]{128}$/;
 
-/** Check that one of these operators signed the digest of a survey, computed here, and its terms. The value
- * is the key of the signature.
+/** Check that one of these operators signed the digest of a survey, computed here, and its terms.
  * @typedef {{terms: import("./terms.js").Terms, signature?: unknown}} Published
- * @type {(published: Published, digest: string, pins: readonly string[]) => Promise<string>} */
+ * @type {(published: Published, digest: string, pins: readonly string[]) => Promise<void>} */
 export async function verify({ terms, signature }, digest, pins) {
   if (signature === undefined || signature === null) {
     throw refused("there is no signature; expected one by a pinned key");
@@ -38,7 +37,6 @@ export async function verify({ terms, signature }, digest, pins) {
   if (!matches) {
     throw refused("the signature does not match; expected one of this survey and these terms");
   }
-  return pinned;
 }
 
 /** Bytes that an operator signs: the purpose, then digest and terms in canonical JSON. Terms that were

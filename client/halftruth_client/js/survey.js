@@ -21,15 +21,16 @@ const FRAMING_MEMBERS = [
 const MAIL = /^[\w.+-]+@[\w-]+(\.[\w-]+)+$/;
 const MOST_CHARACTERS = 2_000;
 const MOST_WAVES = 1_000;
+const SERIES_MEMBERS = ["id", "wave", "total_gamma", "origin"];
 
 const RELAY_MEMBERS = ["url", "key", "sealing_key", "batch", "release"];
 const LEAST_BATCH = 2;
 const MOST_BATCH = 10 ** 9;
 
-/** A URL in normalized form; the class `Relay` in Python has the same pattern. */
+/** Addresses of servers in normalized form; `addresses.py` in Python has the same pattern. */
 const OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
 const LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
-const RELAY_URL = new RegExp(
+const ADDRESS = new RegExp(
   `^(?:https://(?:(?:${LABEL}\\.)*[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?|${OCTET}(?:\\.${OCTET}){3})` +
     `|http://(?:localhost|127(?:\\.${OCTET}){3}|\\[::1\\]))` +
     "(?<port>:[1-9][0-9]{0,4})?(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*$",
@@ -58,6 +59,7 @@ const LAST_PORT = 65_535;
  * @property {string} id
  * @property {number} wave Number of this survey in the series, from 1.
  * @property {Rational} totalGamma Largest total amplification of all reports of one person.
+ * @property {string} origin Page address of the forms of all waves: scheme, host and port.
  *
  * Relay that passes reports on in shuffled batches, so that the collector does not learn who sent
  * which.
@@ -112,8 +114,6 @@ export class Survey {
     /** Terms of the collector, if `isPublished`; nothing is sent before. */
     this.terms = readTerms();
     this.isPublished = false;
-    /** The pinned key that signed the terms; empty without pinned keys. */
-    this.operator = "";
   }
 
   /** SHA-256 of the canonical JSON, in hexadecimal.
@@ -214,7 +214,7 @@ function isContact(written) {
 /** @type {(written?: unknown) => Readonly<Series> | null} */
 function readSeries(written) {
   if (written === undefined) return null;
-  const { id, wave, total_gamma } = membersOf(written, ["id", "wave", "total_gamma"], "series");
+  const { id, wave, total_gamma, origin } = membersOf(written, SERIES_MEMBERS, "series");
   if (typeof id !== "string" || !ID.test(id)) {
     throw fault("id", "lower-case letters, digits and hyphens, at most 64");
   }
@@ -225,7 +225,18 @@ function readSeries(written) {
   if (totalGamma.numerator <= totalGamma.denominator) {
     throw fault("total_gamma", "an amplification above 1");
   }
-  return Object.freeze({ id, wave, totalGamma });
+  // Without a path and a default port, as browsers write the origin of a page.
+  if (!isServerAddress(origin) || new URL(origin).origin !== origin) {
+    throw fault("origin", "the page address of its forms, such as https://survey.example.org");
+  }
+  return Object.freeze({ id, wave, totalGamma, origin });
+}
+
+/** True for an origin, perhaps with a path without a final slash.
+ * @type {(written: unknown) => written is string} */
+function isServerAddress(written) {
+  const match = typeof written === "string" && written.length <= MOST_CHARACTERS ? ADDRESS.exec(written) : null;
+  return match !== null && Number(match.groups?.port?.slice(1) ?? 0) <= LAST_PORT;
 }
 
 /** @type {(written?: unknown) => Readonly<Relay> | null} */
@@ -233,8 +244,7 @@ function readRelay(written) {
   if (written === undefined) return null;
   const members = membersOf(written, RELAY_MEMBERS, "relay");
   const { url, key, sealing_key: sealingKey, batch, release = "closing" } = members;
-  const match = typeof url === "string" && url.length <= MOST_CHARACTERS ? RELAY_URL.exec(url) : null;
-  if (match === null || Number(match.groups?.port?.slice(1) ?? 0) > LAST_PORT) {
+  if (!isServerAddress(url)) {
     throw fault("url", "an address with https:// and no slash at its end", "relay");
   }
   const digits = "64 lower-case hexadecimal digits";
@@ -248,7 +258,7 @@ function readRelay(written) {
   if (release !== "closing" && release !== "batches") {
     throw fault("release", '"closing" or "batches"', "relay");
   }
-  return Object.freeze({ url: match[0], key, sealingKey, batch, release });
+  return Object.freeze({ url, key, sealingKey, batch, release });
 }
 
 /** @param {string} member

@@ -76,6 +76,17 @@ export function checkRelayTerms({ relay, terms }) {
   throw new SurveyRefused(`${field}: expected none, since the survey has a relay`, field);
 }
 
+/** Refuse a shared device if a total bounds all reports of one person.
+ * @type {(survey: import("./survey.js").Survey, hasTotal: boolean) => void} */
+export function checkSharedDevices({ series, terms }, hasTotal) {
+  if (!terms.sharedDevices || (series === null && !hasTotal)) return;
+  const what = series === null ? "maxTotalGamma is" : "the survey is of a series, which has";
+  throw new SurveyRefused(
+    `shared_devices: several people answer on one device, and ${what} the total of one person; expected false`,
+    "shared_devices",
+  );
+}
+
 /** @type {(value: unknown) => value is string} */
 export function isKey(value) {
   return typeof value === "string" && KEY.test(value);

@@ -5,25 +5,15 @@ survey and of its digest, so that a collector cannot change any of them between 
 """
 
 import math
-import re
 from typing import Literal
 
 import msgspec
 
+from ..addresses import is_address
 from ..errors import ParameterError, SurveyError
 from ..mechanisms import Perturbation
 from .base import check_hexadecimal
 from .terms import Terms
-
-_OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
-_LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
-#: A URL without parts that programs normalize. The JavaScript client has the same pattern.
-_URL = re.compile(
-    rf"(?:https://(?:(?:{_LABEL}\.)*[a-z](?:[a-z0-9-]{{0,61}}[a-z0-9])?|{_OCTET}(?:\.{_OCTET}){{3}})"
-    rf"|http://(?:localhost|127(?:\.{_OCTET}){{3}}|\[::1\]))"
-    r"(?P<port>:[1-9][0-9]{0,4})?(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*"
-)
-_MOST_CHARACTERS, _LAST_PORT = 2_000, 65_535
 
 #: Sizes of a batch.
 _LEAST_BATCH, _MOST_BATCH = 2, 10**9
@@ -59,8 +49,7 @@ class Relay(
     release: Literal["closing", "batches"] = "closing"
 
     def __post_init__(self) -> None:
-        match = _URL.fullmatch(self.url) if len(self.url) <= _MOST_CHARACTERS else None
-        if match is None or int((match["port"] or ":0")[1:]) > _LAST_PORT:
+        if not is_address(self.url):
             raise _fault(
                 "url", "an address with https:// (http:// on this machine) and no slash at its end"
             )

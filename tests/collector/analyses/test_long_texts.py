@@ -45,7 +45,7 @@ SURVEY = Survey.from_toml(
     """
 id = "long"
 title = "Work and health"
-series = { id = "long", wave = 1, total_gamma = "1000000000000" }
+series = { id = "long", wave = 1, total_gamma = "1000000000000", origin = "https://a.test" }
 
 [mechanism]
 kind = "randomized-response"

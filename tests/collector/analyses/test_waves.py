@@ -39,7 +39,7 @@ def survey(wave, *attributes, keep=KEEP, mechanism=None, id=None):
     schema = Schema(attributes or (SMOKER, AGE))
     if mechanism is None:
         mechanism = RandomizedResponse({name: keep[name] for name in schema.names})
-    series = Series(id="panel", wave=wave, total_gamma="1000000000")
+    series = Series(id="panel", wave=wave, total_gamma="1000000000", origin="https://a.test")
     return Survey(id or f"wave-{wave}", "Panel", schema, mechanism, series=series)
 
 

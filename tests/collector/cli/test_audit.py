@@ -77,7 +77,7 @@ def test_the_page_has_the_text_of_the_terminal(command, folder):
 
 
 def test_a_wave_states_its_share_of_the_total_of_its_series(command, folder):
-    series = '[series]\nid = "health"\nwave = 1\ntotal_gamma = "100"\n\n[mechanism]'
+    series = '[series]\nid = "health"\nwave = 1\ntotal_gamma = "100"\norigin = "https://a.test"\n\n[mechanism]'
     text = TOML.replace("[mechanism]", series)
     (folder / "wave.toml").write_text(text, encoding="utf-8")
     status, said, _ = command("audit", "wave.toml", "--html", "audit.html")

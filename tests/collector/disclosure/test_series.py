@@ -13,7 +13,7 @@ WARNER = RandomizedResponse({"smoker": "3/4", "drinks": "2/3"})
 
 
 def wave(mechanism=WARNER, total="400"):
-    series = total and Series(id="panel", wave=1, total_gamma=total)
+    series = total and Series(id="panel", wave=1, total_gamma=total, origin="https://a.test")
     return Survey("wave-1", "Panel", Schema([SMOKER, DRINKS]), mechanism, series=series)
 
 

@@ -81,7 +81,7 @@ export function outcome(session, { onward, again, another, forget }, words) {
     onward && onwardLink(onward, words),
     again && buttons(button(words.say("again"), again)),
     another && buttons(button(words.say("another"), another)),
-    isOwn ? ledgerDetails(session.ledger, survey, forget ?? null, words) : null,
+    ledgerDetails(session.ledger, survey, forget ?? null, words),
   );
 }
 
@@ -130,6 +130,9 @@ export function reasonOf(error, mayHaveLeft, words) {
     return [words.say(error.field === "maxTotalGamma" ? "totalSpent" : "seriesSpent")];
   }
   if (error instanceof SurveyRefused && error.field === "storage") return [words.say("notCounted")];
+  if (error instanceof SurveyRefused && error.field === "series.origin") {
+    return [words.say("otherAddress", { address: error.survey?.series?.origin ?? "" })];
+  }
   return explain(mayHaveLeft ? "mayHaveLeft" : "nothingSent", error, words);
 }
 
@@ -187,17 +190,21 @@ export function anotherPerson({ back, go }, words) {
   );
 }
 
-/** Ask whether to delete the ledger of earlier reports, and explain the consequences: what others
- * can learn if the allowed total is spent again. `allowed` is null without a limit.
+/** Ask whether to delete the ledger of all reports on this page address, and explain the
+ * consequences: what others can learn if the allowed total is spent again. `allowed` is null without
+ * a limit.
  * @typedef {{ledger: import("../ledger.js").Ledger, allowed: Rational | null, back: () => void, go: () => void}} Asking
  * @type {(step: Asking, words: Wording) => HTMLElement} */
 export function askToForget({ ledger, allowed, back, go }, words) {
   const { gamma } = ledger;
-  const total = gamma && allowed && gamma.times(allowed);
-  const cost = { spent: boundOf(gamma, words), total: boundOf(total, words) };
+  const spent = boundOf(gamma, words);
+  const cost =
+    allowed === null
+      ? words.say("forgetCostUnlimited", { spent })
+      : words.say("forgetCost", { spent, total: boundOf(gamma && gamma.times(allowed), words) });
   return view(
     words.say("forgetHeading"),
-    element("p", {}, words.say("forgetCost", cost)),
+    element("p", {}, cost),
     element("p", {}, words.say("ledgerNote")),
     buttons(button(words.say("back"), back, "main"), button(words.say("forgetYes"), go)),
   );

@@ -272,8 +272,8 @@ export class HalftruthForm extends Reflecting {
    * @type {(session: Session, back: () => void) => Promise<void>} */
   async #askToForget(session, back) {
     clearTimeout(this.#timer);
-    const { survey, ledger, allowed } = await session.ledgerToForget();
-    const go = () => void session.forgetLedger(survey);
+    const { ledger, allowed } = await session.ledgerToForget();
+    const go = () => void session.forgetLedger();
     if (session === this.session) this.show((words) => askToForget({ ledger, allowed, back, go }, words));
   }
 

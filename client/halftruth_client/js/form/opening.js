@@ -1,13 +1,13 @@
 /** The introduction before the first question: the asker, the privacy promise, and consent. */
 
 import { inLanguage } from "../documents.js";
+import { Ledger } from "../ledger.js";
 import { bound, inHundred, PRIOR_TENTHS, protection } from "../protection.js";
 import { filterQuestions } from "./receipt.js";
 import { button, buttons, card, element, surveyText } from "./views.js";
 import { chanceOf, hidesMore } from "./wording.js";
 
 /**
- * @import { Ledger } from "../ledger.js"
  * @import { Fit } from "../mechanisms/base.js"
  * @import { Protection } from "../protection.js"
  * @import { Rational } from "../rational.js"
@@ -190,7 +190,7 @@ export function happening({ unperturbed, provable, series, timed }, fit, words, 
     words.say(isAll ? "certain" : "certainMostly"),
     words.say("lasting"),
     ...(timed ? [words.say("pace")] : []),
-    ...(series ? [words.say("series", { wave: series.wave })] : []),
+    ...(series ? [words.say("series", { wave: series.wave, address: new URL(series.origin).host })] : []),
     ...(series && relay ? [words.say("relayWaves")] : []),
   ];
 }
@@ -211,23 +211,35 @@ export function boundOf(gamma, words) {
   return words.bound(PRIOR_TENTHS, bound(gamma)).replace(" = ", "\u00a0=\u00a0");
 }
 
-/** Collapsed section with the bounds for all earlier reports together, about whole records and
- * about each question, and a button to delete the ledger.
+/** Collapsed section with the bounds for all earlier reports on this page address together, for
+ * those of the survey's series, and for each question of either, with a button to delete the ledger.
  * @type {(ledger: Ledger | null, survey: Survey, forget: (() => void) | null, words: Wording) => HTMLElement | null} */
-export function ledgerDetails(ledger, { schema }, forget, words) {
+export function ledgerDetails(ledger, { schema, series }, forget, words) {
   if (ledger === null || ledger.entries.length === 0) return null;
+  const waves = series === null ? new Ledger() : ledger.ofSeries(series.id);
+  const whole = (/** @type {"ledgerWhole" | "ledgerSeries"} */ key, /** @type {Ledger} */ { entries, gamma }) => ({
+    label: words.say(key, { count: entries.length }),
+    value: boundOf(gamma, words),
+  });
   const labels = new Map(schema.questions.map((each) => [each.name, each.labelIn(words.language)]));
-  const lines = [...ledger.questions].map(([name, { gamma, count }]) => ({
-    // The question may be from an earlier wave, without a label in this survey.
+  // Earlier waves may have had questions without a label in this survey. Names of other surveys'
+  // questions would mean nothing, and show what another person was asked.
+  const shown = [...ledger.questions].filter(([name]) => labels.has(name) || waves.questions.has(name));
+  const lines = shown.map(([name, { gamma, count }]) => ({
     label: words.say("ledgerQuestion", { label: labels.get(name) ?? name, count }),
     value: boundOf(gamma, words),
   }));
-  const whole = { label: words.say("ledgerWhole", { count: ledger.entries.length }), value: boundOf(ledger.gamma, words) };
+  const isMixed = waves.entries.length > 0 && waves.entries.length < ledger.entries.length;
   return element(
     "details",
     { class: "counted" },
     element("summary", {}, words.say("ledger")),
-    card(words.say("ledgerTells"), [whole, ...lines], "card", words),
+    card(
+      words.say("ledgerTells"),
+      [...(isMixed ? [whole("ledgerSeries", waves)] : []), whole("ledgerWhole", ledger), ...lines],
+      "card",
+      words,
+    ),
     forget && buttons(button(words.say("forgetLedger"), forget)),
   );
 }

@@ -14,7 +14,7 @@ class HalftruthPreview extends HalftruthForm {
   settings() {
     const written = this.getAttribute("document") ?? "";
     const fetch = async () => published(written);
-    return { ...super.settings(), storage: new ShortStorage(), retries: 0, fetch };
+    return { ...super.settings(), pageAddress: null, storage: new ShortStorage(), retries: 0, fetch };
   }
 
   /** Answers in a preview can be discarded without confirmation. */

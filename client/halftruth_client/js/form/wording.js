@@ -170,7 +170,10 @@ export class Wording {
     const epsilon = this.point(String(whole.epsilon));
     sentences.push(this.say("promise", { whose, epsilon, ...this.figures(prior, whole) }));
     if (single !== null) sentences.push(this.say("single", { bound: this.bound(prior, single) }));
-    if (series) sentences.push(this.say("promiseSeries", { whose, bound: this.bound(prior, series.bound) }));
+    if (series) {
+      const values = { whose, address: series.origin, bound: this.bound(prior, series.bound) };
+      sentences.push(this.say("promiseSeries", values));
+    }
     if (relay) {
       const values = { batch: grouped(relay.batch), together: relay.together, relayed: this.relayed(relay) };
       sentences.push(this.say(hidesMore(relay) ? "relayedThrough" : "relayTooSmall", values));
