@@ -6,6 +6,7 @@ from typing import Annotated
 from halftruth_shared import Protection, SplitQuestionnaire, Survey
 from halftruth_shared.protection import accepted_amplification
 from halftruth_shared.protocol.base import Digest, Message
+from halftruth_shared.protocol.terms import Terms
 from halftruth_shared.rational import format_approximately, parse_rational
 from msgspec import Meta
 
@@ -53,8 +54,10 @@ class SurveyCheck(Message, frozen=True, kw_only=True):
         return [*lines, *(f"Not confirmed: {each}." for each in self.unconfirmed)]
 
 
-def check_survey(survey: Survey, max_gamma: str) -> SurveyCheck:
-    """Check a survey as publishing would, with the largest amplification of hosted forms.
+def check_survey(
+    survey: Survey, max_gamma: str, max_total_gamma: str | None = None, terms: Terms | None = None
+) -> SurveyCheck:
+    """Check a survey as publishing would, with the largest amplifications of hosted forms.
 
     Examples
     --------
@@ -78,7 +81,7 @@ def check_survey(survey: Survey, max_gamma: str) -> SurveyCheck:
         protection=Protection.of(survey).sentences(),
         unconfirmed=list(survey.unconfirmed),
         perturbed_openly=_perturbed_openly(survey),
-        refused_by_form=why_form_refuses(survey, max_gamma),
+        refused_by_form=why_form_refuses(survey, max_gamma, max_total_gamma, terms),
     )
 
 
@@ -103,11 +106,23 @@ def allowed_by_form(survey: Survey) -> list[str]:
     ]
 
 
-def why_form_refuses(survey: Survey, max_gamma: str) -> str | None:
+def why_form_refuses(
+    survey: Survey, max_gamma: str, max_total_gamma: str | None = None, terms: Terms | None = None
+) -> str | None:
     """Return the reason why the hosted form refuses a survey; None if it accepts it.
 
-    Like every client, it compares the survey with a limit of the amplification, that of the
-    collector.
+    Like every client, it compares the survey with limits of the amplification, those of the
+    collector. It also refuses the survey on other pages than those of its series, and to a browser
+    whose reports together would exceed the total.
+
+    Examples
+    --------
+    >>> from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
+    >>> survey = Survey("s", "S", Schema([Attribute("a", ["no", "yes"])]), GammaDiagonal("9"))
+    >>> why_form_refuses(survey, "19", "8")
+    'its amplification 9 exceeds 8 (HALFTRUTH_MAX_TOTAL_GAMMA)'
+    >>> why_form_refuses(survey, "19", "81", Terms(shared_devices=True))
+    'shared_devices: HALFTRUTH_MAX_TOTAL_GAMMA is the total of one person; expected false'
     """
     limit = parse_rational(max_gamma, "max_gamma")
     if survey.mechanism.randomized_by != "device":
@@ -116,7 +131,7 @@ def why_form_refuses(survey: Survey, max_gamma: str) -> str | None:
     harmless = set(allowed_by_form(survey))
     amplification = accepted_amplification(survey, harmless)
     if amplification <= limit:
-        return None
+        return _why_total_refuses(survey, max_total_gamma, terms)
     if amplification == math.inf:
         names = [
             name for name in schema.names if name not in harmless and perturbation.reveals(name)
@@ -127,3 +142,22 @@ def why_form_refuses(survey: Survey, max_gamma: str) -> str | None:
         f"its amplification {format_approximately(amplification)} exceeds"
         f" {format_approximately(limit)} (HALFTRUTH_MAX_GAMMA)"
     )
+
+
+def _why_total_refuses(
+    survey: Survey, max_total_gamma: str | None, terms: Terms | None
+) -> str | None:
+    """Return the reason why the limit of all reports of a browser refuses every report."""
+    if max_total_gamma is None:
+        return None
+    spent, total = survey.perturbation.spent_amplification, parse_rational(max_total_gamma, "total")
+    if spent > total:
+        return (
+            f"its amplification {format_approximately(spent)} exceeds"
+            f" {format_approximately(total)} (HALFTRUTH_MAX_TOTAL_GAMMA)"
+        )
+    if terms is not None and terms.shared_devices:
+        return (
+            "shared_devices: HALFTRUTH_MAX_TOTAL_GAMMA is the total of one person; expected false"
+        )
+    return None

@@ -686,6 +686,8 @@ def _change_terms(
     new = msgspec.structs.replace(terms, **_named(changes))
     if survey.relay is not None:
         survey.relay.check_terms(new)
+    if survey.series is not None:
+        survey.series.check_terms(new)
     if signature is UNSET:
         signature = signed
         if signed is not None and new != terms:

@@ -7,12 +7,18 @@ Anywhere else ask with the form (embedded.html): there the answers never leave t
 What the server must not do is keep them. Nothing is logged or stored here but the outbox, which has
 reports and keyed digests of names, and no answer. See to it that proxies and trackers of errors
 keep no bodies either, and never add --debug, whose page of errors shows variables.
+
+All processes of the server share the outbox, so that each person has one report in it, whichever
+process answers. Servers on several machines would have several outboxes, and a person several
+reports. While the collector is away, reports wait in the outbox and no request waits for long; run
+``flask --app backend flush`` every minute to send them.
 """
 
 import os
+from functools import cache
 
 from flask import Flask, abort, request
-from halftruth_client import Client, HalftruthError, RecordError
+from halftruth_client import Client, HalftruthError, RecordError, Survey
 
 app = Flask(__name__)
 client = Client(
@@ -28,6 +34,18 @@ PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Health at 
 <button>Send</button></form>"""
 
 
+@cache
+def survey() -> Survey:
+    """Fetch the survey once; a failure is not cached."""
+    return client.survey("health")
+
+
+@app.cli.command()
+def flush() -> None:
+    """Send the waiting reports."""
+    print(client.flush())
+
+
 @app.get("/")
 def ask() -> str:
     """The questions."""
@@ -41,11 +59,11 @@ def report() -> tuple[str, int]:
     person = request.form["person"]
     record = {name: request.form[name] for name in ("smoker", "drinks")}
     try:
-        sent = client.submit(client.survey("health"), record, respondent=person)
+        sent = client.submit(survey(), record, respondent=person)
     except RecordError:
         abort(400)
     except HalftruthError:
-        # The report that was drawn is sent again when the same answers are; it is not drawn anew.
+        # The survey could not be fetched yet, or is closed; a report that was drawn is kept.
         return "The collector cannot take it now. Please send the same answers again later.", 503
     thanks = "Thank you." if sent.status != "waiting" else "Thank you. It is sent later."
     return thanks, 200

@@ -30,6 +30,7 @@ from halftruth_shared import (
     ParameterError,
     Relay,
     Schema,
+    Series,
     Survey,
 )
 from halftruth_shared.protocol.sealing import SealingKeys, create_sealing_key
@@ -121,6 +122,11 @@ def another(survey, id="health"):
     return Survey(id, "Another", survey.schema, survey.mechanism)
 
 
+def waved(survey, id="new"):
+    series = Series(id="panel", wave=1, total_gamma="361", origin="https://survey.example.org")
+    return dataclasses.replace(another(survey, id), series=series)
+
+
 def relayed(survey, id="new", sealing_key="6" * 64):
     keys = {"key": "5" * 64, "sealing_key": sealing_key}
     relay = Relay(url="https://relay.example.edu", batch=1_000, **keys)
@@ -156,6 +162,8 @@ def it(store, survey, exported, tmp_path):
     token = store.tokens.bearer(operations.create_token(store, "analyst", "health")).id
     sealing_key = create_sealing_key(sealing_file)
     operations.publish_survey(store, relayed(survey, "relayed"))
+    operations.publish_survey(store, waved(survey, "wave"))
+    operations.publish_survey(store, another(survey, "shared"), Terms(shared_devices=True))
     return SimpleNamespace(
         store=store,
         survey=survey,
@@ -392,6 +400,11 @@ REFUSED = {
     ],
     (ParameterError, "relay.sealing_key: its private key is not here"): [
         lambda it: operations.publish_survey(opening(it), relayed(it.survey))
+    ],
+    (ParameterError, "shared_devices: the survey is of a series"): [
+        lambda it: operations.publish_survey(it.store, waved(it.survey), {"shared_devices": True}),
+        lambda it: operations.publish_survey(it.store, waved(it.survey, "shared")),
+        do("set_terms", "wave", {"shared_devices": True}),
     ],
     **{
         (ParameterError, f"{name}: the survey has a relay"): [

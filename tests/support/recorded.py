@@ -82,7 +82,8 @@ class Recorded:
         survey, found = self.survey(), []
         for wave in range(1, self.waves + 1):
             if self.waves > 1:
-                series = Series(id="s", wave=wave, total_gamma=10**9)
+                panel = {"id": "s", "total_gamma": 10**9, "origin": "https://a.test"}
+                series = Series(wave=wave, **panel)
                 survey = replace(survey, id=f"wave{wave}", series=series)
             codes = _people(survey.schema, self.reports, rng, 0.03 * wave)
             counts = Counts.from_reports(survey, survey.perturbation.reports(codes, rng))

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import requests
 from halftruth_collector import operations
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
 from playwright.sync_api import expect
@@ -87,6 +88,17 @@ def test_the_example_back_end_reports_once_per_person_and_discloses_its_access(
     assert http.post("/", data=answers | {"person": "18", "drinks": "hourly"}).status_code == 400
     assert http.post("/", data={"smoker": "yes"}).status_code == 400
     assert live.store.reports.counts("health")[1].reports == 1
+
+    def refuse(*_, **__):
+        raise requests.ConnectionError
+
+    with monkeypatch.context() as away:
+        away.setattr(requests.adapters.HTTPAdapter, "send", refuse)
+        waits = http.post("/", data=answers | {"person": "19"})
+        assert (waits.status_code, waits.text) == (200, "Thank you. It is sent later.")
+    flushed = backend.app.test_cli_runner().invoke(args=["flush"])
+    assert flushed.output == "all 1 reports are counted\n"
+    assert live.store.reports.counts("health")[1].reports == 2
     kept = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if "outbox" in file.name)
     assert b"weekly" not in kept
     assert "weekly" not in str(capfd.readouterr())

@@ -61,7 +61,7 @@ def test_only_the_displayed_report_is_sent_and_stored(live, visit):
     kept_report = {"digest": sent["digest"], **one, "collector": live.url, "sent": True}
     cost = {"gamma": "19", "questions": dict.fromkeys(SCHEMA.names, "19"), "series": None}
     entry = {"survey": "work", "digest": sent["digest"], **cost}
-    assert local == {"halftruth:work": kept_report, "halftruth-ledger:": [entry]}
+    assert local == {"halftruth:work": kept_report, "halftruth-ledger": [entry]}
     kept.pop("local")
     assert after == kept | {"history": {"halftruth-page": 0}}
     # The answers are shown beside the report until the page is left.

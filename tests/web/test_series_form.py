@@ -1,9 +1,10 @@
 """Four waves in browsers: the ledger, refusals, and explanations."""
 
+import dataclasses
 import json
 import re
 
-import pytest
+import msgspec
 from halftruth_collector import operations
 from halftruth_shared import (
     GammaDiagonal,
@@ -27,18 +28,13 @@ from .conftest import (
 )
 from .test_no_second_draw import BROKEN
 
-COUNT = "Counted in this browser so far"
+COUNT = "Counted in this browser on this page address so far"
 SCREEN = {"width": 390, "height": 844}
 
 
-def wave(number, title="Health at work", **more):
-    series = Series(id="work", wave=number, total_gamma="361")
-    return Survey(f"work-{number}", title, SCHEMA, GammaDiagonal(19), series=series, **more)
-
-
-@pytest.fixture
-def survey():
-    return wave(1)
+def wave(live, number, title="Health at work"):
+    series = Series(id="work", wave=number, total_gamma="361", origin=live.url)
+    return Survey(f"work-{number}", title, SCHEMA, GammaDiagonal(19), series=series)
 
 
 def ask(found, live, survey):
@@ -55,14 +51,14 @@ def answer_and_send(found):
 
 def ledger(found):
     """Return the ledger that the browser stores."""
-    kept = found.page.evaluate("localStorage.getItem('halftruth-ledger:')")
+    kept = found.page.evaluate("localStorage.getItem('halftruth-ledger')")
     return [(entry["survey"], entry["gamma"]) for entry in json.loads(kept or "[]")]
 
 
 def test_waves_are_counted_up_to_the_total_and_the_count_can_be_deleted(live, visit):
     found = visit()
     page = found.page
-    ask(found, live, wave(1))
+    ask(found, live, wave(live, 1))
     # Of 100: a secret of 5 becomes at most 50 with γ = 19, and 95 with 361.
     figures = page.locator(".figures li")
     expect(figures).to_contain_text(
@@ -71,32 +67,34 @@ def test_waves_are_counted_up_to_the_total_and_the_count_can_be_deleted(live, vi
     most = [text.split()[-1] for text in figures.locator("strong").all_text_contents()]
     assert most == ["5", "50", "95", "100"]
     said = page.locator(".happens")
-    for part in ("wave 1 of a series", "private window", "data are deleted", "begins anew"):
+    for part in ("wave 1 of a series", "on this page address", "private window", "begins anew"):
         expect(said).to_contain_text(part)
     expect(page.get_by_text(COUNT)).to_have_count(0)
     anyone_can_use(found, "series-first-wave")
     answer_and_send(found)
     page.get_by_text(COUNT).click()
     expect(page.locator(".counted")).to_contain_text(
-        "All protected answers together, in one report"
+        "All protected answers to all surveys, in one report"
     )
     anyone_can_use(found, "series-after-first-wave")
 
     # This survey replaces another one.
-    operations.publish_survey(live.store, wave(2, "A draft"))
-    ask(found, live, wave(2))
+    operations.publish_survey(live.store, wave(live, 2, "A draft"))
+    ask(found, live, wave(live, 2))
     page.get_by_text(COUNT).click()
     expect(page.locator(".counted")).to_contain_text("from 5\u202f% to at most 50\u202f% (γ = 19)")
     anyone_can_use(found, "series-second-wave")
     answer_and_send(found)
     assert ledger(found) == [("work-1", "19"), ("work-2", "19")]
 
-    ask(found, live, wave(3))
+    ask(found, live, wave(live, 3))
     before = len(posted(found))
     expect(heading(page, "Enough was told already")).to_be_visible()
     expect(page.get_by_text("So nothing was asked or sent.")).to_be_visible()
     page.get_by_text(COUNT).click()
-    expect(page.locator(".counted")).to_contain_text("All protected answers together, in 2 reports")
+    expect(page.locator(".counted")).to_contain_text(
+        "All protected answers to all surveys, in 2 reports"
+    )
     anyone_can_use(found, "series-refused")
     assert page.locator("input, select:not([name=language])").count() == 0
     assert len(posted(found)) == before
@@ -113,6 +111,7 @@ def test_waves_are_counted_up_to_the_total_and_the_count_can_be_deleted(live, vi
         expect(cost).to_contain_text(said)
         numbers = re.findall(r"\d+", cost.inner_text().replace("\u202f", ""))
         assert numbers == ["5", "95", "361", "5", "100", "130321"]
+        expect(page.locator("section p").nth(1)).to_contain_text(DELETES[language])
         fits_a_phone(found, f"series-forget-{language}")
     anyone_can_use(found, "series-forget")
     page.goto(f"{live.url}/s/work-3")
@@ -139,12 +138,21 @@ FORGET = {
 }
 
 
+#: What deleting the count deletes, in each language.
+DELETES = {
+    "en": "the count of all reports from this browser on this page address",
+    "de": "die Zählung aller Berichte gelöscht, die dieser Browser unter dieser Seitenadresse",
+    "es": "la cuenta de todos los informes enviados por este navegador en esta dirección web",
+    "fr": "le compte de tous les rapports envoyés par ce navigateur à cette adresse web",
+}
+
+
 def test_waves_are_explained_on_one_screen_in_every_language(live, visit):
     found = visit(viewport=SCREEN)
     page = found.page
-    ask(found, live, wave(1))
+    ask(found, live, wave(live, 1))
     answer_and_send(found)
-    operations.publish_survey(live.store, wave(2))
+    operations.publish_survey(live.store, wave(live, 2))
     for language in FORGET:
         page.goto(f"{live.url}/s/work-2?lang={language}")
         main = page.locator("halftruth-form button.main")
@@ -165,24 +173,102 @@ def test_a_wave_is_not_asked_without_storage(live, visit, origin):
     found = visit()
     page = found.page
     page.add_init_script(BROKEN)
-    ask(found, live, wave(1))
+    ask(found, live, wave(live, 1))
     expect(heading(page, "This survey is not asked")).to_be_visible()
     anyone_can_use(found, "series-storage-less")
     expect(page.get_by_text(said)).to_be_visible()
     assert page.get_by_role("button").count() == 0
-    # Nor by an attached form.
+    # Nor by an attached form, under a total of the page.
+    unbound = Survey("other", "Another", SCHEMA, GammaDiagonal(19))
+    operations.publish_survey(live.store, unbound)
     page.goto(origin.add('<form id="own" method="dialog"></form>'))
-    attach(page, live, survey="work-1")
+    attach(page, live, survey="other", maxTotalGamma="361")
     expect(page.get_by_role("alert")).to_contain_text(said)
     assert posted(found) == []
 
 
+#: Where a form is refused because of its page address, in each language.
+ELSEWHERE = {
+    "en": "asked on the page address {} alone, where a browser counts all waves together",
+    "de": "nur unter der Seitenadresse {} gefragt wird, wo ein Browser alle Wellen",
+    "es": "solo se pregunta en la dirección web {}, donde un navegador cuenta todas las oleadas",
+    "fr": "n’est posée qu’à l’adresse web {}, où un navigateur compte toutes les vagues",
+}
+
+
+def test_a_wave_is_asked_on_one_page_address_alone(live, visit, origin):
+    found = visit()
+    page = found.page
+    ask(found, live, wave(live, 1))
+    answer_and_send(found)
+    # The collector under another name, and a page of another site.
+    operations.publish_survey(live.store, wave(live, 2))
+    other_name = live.url.replace("127.0.0.1", "localhost")
+    elsewhere = origin.add(element(live, "work-2", 'max-gamma="361"'), script(live))
+    for address in (f"{other_name}/s/work-2", elsewhere):
+        for language, said in ELSEWHERE.items():
+            page.goto(f"{address}?lang={language}")
+            expect(page.get_by_text(said.format(live.url))).to_be_visible()
+        page.goto(f"{address}?lang=en")
+        expect(heading(page, "This survey is not asked")).to_be_visible()
+        assert page.locator("input, select:not([name=language])").count() == 0
+    anyone_can_use(found, "series-other-address")
+    assert len(posted(found)) == 1
+    page.goto(f"{live.url}/s/work-2")
+    answer_and_send(found)
+    assert ledger(found) == [("work-1", "19"), ("work-2", "19")]
+
+
+def limit_hosted_forms(live, total):
+    """Set the total of hosted forms of a running collector."""
+    service = live.app.extensions["halftruth"]
+    config = msgspec.structs.replace(service.config, max_total_gamma=total)
+    live.app.extensions["halftruth"] = dataclasses.replace(service, config=config)
+
+
+def test_hosted_forms_show_and_limit_what_all_surveys_add_up_to(live, visit):
+    found = visit()
+    page = found.page
+    for number in (1, 2):
+        ask(found, live, Survey(f"alone-{number}", "Alone", SCHEMA, GammaDiagonal(19)))
+        expect(page.get_by_text(COUNT)).to_have_count(number - 1)
+        answer_and_send(found)
+        expect(page.get_by_text(COUNT)).to_be_visible()
+    page.get_by_text(COUNT).click()
+    expect(page.locator(".counted")).to_contain_text(
+        "All protected answers to all surveys, in 2 reports"
+    )
+    # Without a limit, nothing is allowed again by forgetting.
+    press(page, "Forget the count")
+    expect(page.get_by_text("refuses no survey on this page address because of it")).to_be_visible()
+    expect(page.get_by_text("a report can prove an answer")).to_have_count(0)
+    press(page, "Back")
+    # A wave shows its series and all surveys.
+    for number in (1, 2):
+        ask(found, live, wave(live, number))
+        answer_and_send(found)
+    page.get_by_text(COUNT).click()
+    counted = page.locator(".counted")
+    expect(counted).to_contain_text("All protected answers in this series, in 2 reports")
+    expect(counted).to_contain_text("All protected answers to all surveys, in 4 reports")
+    limit_hosted_forms(live, "130321")
+    before = len(posted(found))
+    ask(found, live, Survey("alone-3", "Alone", SCHEMA, GammaDiagonal(19)))
+    refusal = page.get_by_text("more of you than this page allows for all surveys")
+    expect(refusal).to_be_visible()
+    assert len(posted(found)) == before
+    limit_hosted_forms(live, "2476099")
+    page.reload()
+    answer_and_send(found)
+    assert len(ledger(found)) == 5
+
+
 def test_max_total_gamma_bounds_all_surveys_of_a_page(live, visit, origin):
-    unbound = Survey("other", "Another", SCHEMA, GammaDiagonal(19))
-    operations.publish_survey(live.store, unbound)
+    for id in ("one", "other"):
+        operations.publish_survey(live.store, Survey(id, id, SCHEMA, GammaDiagonal(19)))
     found = visit()
     limits = 'max-gamma="19" max-total-gamma="360"'
-    found.page.goto(origin.add(element(live, "work-1", limits), script(live)))
+    found.page.goto(origin.add(element(live, "one", limits), script(live)))
     answer_and_send(found)
     found.page.goto(origin.add(element(live, "other", limits), script(live)))
     refusal = found.page.get_by_text("more of you than this page allows for all surveys")

@@ -69,13 +69,19 @@ def survey() -> None:
     metavar="NUMBER",
     help="Largest amplification that hosted forms accept.",
 )
+@click.option(
+    "--max-total-gamma",
+    envvar="HALFTRUTH_MAX_TOTAL_GAMMA",
+    metavar="NUMBER",
+    help="Largest amplification that hosted forms accept of all reports of a browser together.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def check(file: str, max_gamma: str, as_json: bool) -> None:
+def check(file: str, max_gamma: str, max_total_gamma: str | None, as_json: bool) -> None:
     """Check the survey of a TOML FILE without publishing it.
 
     The output states its guarantees, and whether the hosted form would accept it.
     """
-    terms = check_survey(read_survey(file), max_gamma)
+    terms = check_survey(read_survey(file), max_gamma, max_total_gamma)
     if as_json:
         click.echo(json_text(terms))
         return
@@ -141,9 +147,8 @@ def publish(
     """Publish the survey of a TOML FILE."""
     new = read_survey(file)
     terms, signature = _read_terms(terms_file, chosen)
-    # Read the setting first, so that an error leaves everything unchanged.
-    max_gamma = Config.from_environment(only=["max_gamma"]).max_gamma
-    refused = why_form_refuses(new, max_gamma)
+    # Read the settings first, so that an error leaves everything unchanged.
+    config = Config.from_environment(only=["max_gamma", "max_total_gamma"])
     sentences = Protection.of(new).sentences()
     with Store(database, sealing_keys=options.known_keys) as store:
         changed = operations.publish_survey(
@@ -154,6 +159,7 @@ def publish(
             listed=False if unlisted else None,
         )
         taken = store.surveys.state(new.id)
+    refused = why_form_refuses(new, config.max_gamma, config.max_total_gamma, taken.terms)
     click.echo("\n".join([f"published {new.id}, digest {new.digest}", *changed]))
     click.echo(f"reports are taken {_taken(taken)}")
     click.echo("\n".join(sentences))

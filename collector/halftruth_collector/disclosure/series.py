@@ -47,12 +47,13 @@ def series_sections(audit: SeriesAudit) -> tuple[Section, ...]:
         f"{audit.whole}: all reports of one person in the series {audit.series.id} make what was"
         f" thought {rounded_up(PRIOR)} likely at most {rounded_up(audit.total.posterior)} likely"
         f" (γ = {audit.total.written}), whoever they are and whatever else is known, however many"
-        " waves there will be, if no wave leaves other answers unprotected. Their device multiplies"
-        " the amplifications of the waves, and refuses a wave that would exceed this total."
+        " waves there will be, if no wave leaves other answers unprotected. Their browser multiplies"
+        " the amplifications of the waves that it answers on the page address"
+        f" {audit.series.origin}, and refuses a wave that would exceed this total."
     )
     if audit.waves is not None:
         promise += (
-            f" This wave has γ = {audit.cost.written}. A device takes part in at most"
+            f" This wave has γ = {audit.cost.written}. A browser takes part in at most"
             f" {number(audit.waves)} such wave{'' if audit.waves == 1 else 's'}."
         )
     return Section("What all waves together promise", (promise,)), _RESTS_ON
@@ -61,13 +62,19 @@ def series_sections(audit: SeriesAudit) -> tuple[Section, ...]:
 _RESTS_ON = Section(
     "What the total rests on",
     (
-        "The ledger of what was spent is kept by each person's own device or browser, and"
-        " nowhere else. Whoever clears its data, uses a private window or another device begins"
-        " a new one: with k ledgers the bound is the total's kth power.",
+        "The ledger of what was spent is kept by each person's own browser on this page address,"
+        " and nowhere else, whoever signed the waves. A new one begins if the data of the browser"
+        " are cleared, in a private window, in another browser, on another device and on another"
+        " page address: with k ledgers the bound is the total's kth power.",
+        "Browsers refuse the waves of the series on every other page address. This prevents"
+        " accidents: an operator who publishes a second series for another address gets a second"
+        " total of everybody who answers there too.",
+        "A program that asks people with the Python client has no page address. It keeps the"
+        " ledgers in one file for all processes of its machine, by the keys that it gives to"
+        " people.",
         "A wave counts once its report may have left the device. The same survey answered twice"
-        " on one device sends the same report again, and costs nothing more. Where a device is"
-        " shared, each survey counts once for all who use it: whoever answers again as another"
-        " person draws anew.",
+        " in one browser on this page address sends the same report again, and costs nothing more."
+        " Several people cannot answer a wave in one browser.",
         "Invitations for each wave keep anybody from being counted twice in it, whichever"
         " device is used; they do not bound the total.",
         "Another series has a total of its own, and a survey in none has none. A person's own"

@@ -137,9 +137,9 @@ def _cells(posterior: Posterior | None) -> tuple[str, str]:
 #: Sentences about repeated participation, by the party that randomizes.
 _ANEW = {
     "device": "Whoever answers"
-    " again in the same browser, or by the same key, sends the first report again, which"
-    " tells nothing more. Another browser or device, or another survey about the same"
-    " things, draws anew.",
+    " again in the same browser on the same page address, or by the same key in the same outbox,"
+    " sends the first report again, which tells nothing more. Another browser, device or page"
+    " address, or another survey about the same things, draws anew.",
     "respondent": "Whoever is asked again, or in another survey about the same things, draws anew.",
 }
 
@@ -155,7 +155,8 @@ _RESTS_ON = {
     "device": (
         "The person's own device draws the report as the survey says, from good randomness, and"
         " sends nothing else: whoever provides the form or its script could do otherwise.",
-        "One report for each person; whether somebody took part at all is not hidden.",
+        "One report for each person, which a browser keeps to on one page address; whether somebody"
+        " took part at all is not hidden.",
         "Somebody looking over a shoulder, or a spied-out device, sees answers before any draw.",
     ),
     "respondent": (

@@ -53,6 +53,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
         Largest number of reports in one request.
     max_gamma : str
         Largest amplification that hosted forms accept.
+    max_total_gamma : str or None
+        Largest amplification that hosted forms accept of all reports of a browser together, to all
+        surveys; None for no limit.
     rate_limit : str or None
         Rate limit of reports from one address to surveys without invitations, such as "1000 per
         hour"; None ("off") for no limit.
@@ -83,6 +86,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     max_body: Positive = 8_000_000
     max_batch: Positive = 10_000
     max_gamma: str = "19"
+    max_total_gamma: str | None = None
     rate_limit: str | None = "1000 per hour"
     proxies: SmallCount = 0
     sealing_keys: Path | None = None
@@ -140,9 +144,12 @@ def _read(variable: str, text: str, name: str, kind: Any) -> Any:
 
 
 def _parse_amplification(text: str) -> str:
-    if parse_rational(text, "HALFTRUTH_MAX_GAMMA") <= 1:
-        raise ValueError
-    return text
+    try:
+        if parse_rational(text, "amplification") > 1:
+            return text
+    except ParameterError:
+        pass
+    raise ValueError
 
 
 def _parse_rate(text: str) -> str | None:
@@ -169,11 +176,13 @@ def _parse_address(text: str) -> str:
     return text
 
 
+_AMPLIFICATION = (_parse_amplification, "an exact amplification above 1, such as 19 or 9/2")
 _FILE = (_parse_file, "the name of a file of private keys, or no such variable")
 
 #: Parsers of values that a type alone does not describe, with descriptions of expected values.
 _PARSERS: dict[str, tuple[Callable[[str], Any], str]] = {
-    "max_gamma": (_parse_amplification, "an amplification above 1, such as 19 or 9/2"),
+    "max_gamma": _AMPLIFICATION,
+    "max_total_gamma": _AMPLIFICATION,
     "rate_limit": (_parse_rate, "one rate, such as '1000 per hour', or 'off'"),
     "sealing_keys": _FILE,
     "relay_keys": _FILE,

@@ -190,7 +190,7 @@ export function happening({ unperturbed, provable, series, timed }, fit, words, 
     words.say(isAll ? "certain" : "certainMostly"),
     words.say("lasting"),
     ...(timed ? [words.say("pace")] : []),
-    ...(series ? [words.say("series", { wave: series.wave, address: new URL(series.origin).host })] : []),
+    ...(series ? [words.say("series", { wave: series.wave })] : []),
     ...(series && relay ? [words.say("relayWaves")] : []),
   ];
 }

@@ -72,7 +72,7 @@ export const ENGLISH = {
   relayClosing: "A relay, {host}, takes the report and cannot read it. It has to pass on just these reports, in random order, once the survey is closed and if there are at least {batch}, and not to work with the asker.",
   relayBatches: "A relay, {host}, takes the report and cannot read it. It has to pass on just these reports, in random order, at least {batch} at once, and not to work with the asker.",
   relayWaves: "The figure for the relay is of this wave alone; each further wave adds to it.",
-  series: "You may be asked again: this is wave {wave} of a series. This browser counts its reports on this page address, {address}, and refuses a wave beyond this promise. On another address, in another browser or a private window, or once this page’s data are deleted, the count begins anew.",
+  series: "You may be asked again: this is wave {wave} of a series. This browser counts its reports on this page address, and refuses a wave beyond this promise. On another page address, in another browser or a private window, or once this page’s data are deleted, the count begins anew.",
   ledger: "Counted in this browser on this page address so far",
   ledgerTells: "What others can learn at most, apart from unprotected answers",
   ledgerWhole: {

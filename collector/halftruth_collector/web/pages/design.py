@@ -236,14 +236,14 @@ def _results(survey: Survey | None) -> dict[str, Any]:
     """Return the results for a survey: its check, its preview and its precision."""
     if survey is None:
         return {"survey": None}
-    max_gamma = collector().config.max_gamma
+    config = collector().config
     results = {
         "survey": survey,
         "learning": Protection.of(survey).learning(),
-        "check": check_survey(survey, max_gamma),
+        "check": check_survey(survey, config.max_gamma, config.max_total_gamma),
         "document": survey.canonical_json.decode(),
         "unprotected": " ".join(allowed_by_form(survey)),
-        "max_gamma": max_gamma,
+        "max_gamma": config.max_gamma,
     }
     try:
         planned = plan(survey, _plan_query())

@@ -40,8 +40,10 @@ def front() -> str:
     this = collector()
     listed = this.store.surveys.listed()
     surveys, shown = [stored.survey() for stored in listed], states(listed)
+    terms = {stored.id: stored.terms for stored in listed}
     for survey in surveys:
-        refused = why_form_refuses(survey, this.config.max_gamma)
+        limits = this.config.max_gamma, this.config.max_total_gamma
+        refused = why_form_refuses(survey, *limits, terms[survey.id])
         if shown[survey.id] == "Open" and refused is not None:
             shown[survey.id] = "Not asked here"
     return render_template("front.html", surveys=surveys, states=shown)
@@ -64,6 +66,7 @@ def form(survey_id: str) -> Response:
         # For surveys closed by deadline or quota, the script shows what applies to the respondent.
         is_open=stored.status == "open",
         max_gamma=collector().config.max_gamma,
+        max_total_gamma=collector().config.max_total_gamma,
         unprotected=" ".join(allowed_by_form(survey)),
     )
     if survey.relay is not None:

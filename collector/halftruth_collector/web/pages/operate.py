@@ -97,15 +97,16 @@ def surveys() -> str:
 @blueprint.get("/surveys/<survey_id>")
 def survey(survey_id: str, problem: HalftruthError | None = None) -> Answer:
     """Show a survey with all actions on it."""
-    surveys = collector().store.surveys
+    surveys, config = collector().store.surveys, collector().config
     state, stored = surveys.state(survey_id), surveys.get(survey_id)
+    limits = config.max_gamma, config.max_total_gamma
     return _page(
         "operate_survey.html",
         problem,
         state=state,
         limits=describe_limits(state.terms),
         before=msgspec.json.encode(state.terms).decode(),
-        check=check_survey(stored.survey(), collector().config.max_gamma),
+        check=check_survey(stored.survey(), *limits, state.terms),
         sealing_keys=collector().known_keys(),
         most_cards=invited.MOST_CARDS,
     )

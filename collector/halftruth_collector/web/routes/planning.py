@@ -32,4 +32,5 @@ def check_survey(survey: Survey) -> SurveyCheck:
     A dry run of publishing: the guarantees of the survey, and whether the hosted form of this
     collector would accept it.
     """
-    return check(survey, collector().config.max_gamma)
+    config = collector().config
+    return check(survey, config.max_gamma, config.max_total_gamma)

@@ -59,7 +59,7 @@ export default {
   relayClosing: "Die Zwischenstelle {host} kann den Bericht nicht lesen. Sie soll nach dem Ende der Umfrage genau diese Berichte gemischt weitergeben, mindestens {batch}, und den Fragenden nicht helfen.",
   relayBatches: "Die Zwischenstelle {host} kann den Bericht nicht lesen. Sie soll genau diese Berichte gemischt weitergeben, mindestens {batch} auf einmal, und den Fragenden nicht helfen.",
   relayWaves: "Die Zahl zur Zwischenstelle gilt für diese Welle allein; jede weitere Welle kommt hinzu.",
-  series: "Sie werden vielleicht wieder gefragt: Das ist Welle {wave} einer Reihe. Dieser Browser zählt seine Berichte unter dieser Seitenadresse, {address}, und lehnt eine Welle ab, die mehr verraten würde als versprochen. Unter einer anderen Adresse, in einem anderen Browser, einem privaten Fenster oder nach dem Löschen der Daten dieser Seite beginnt die Zählung von vorn.",
+  series: "Das ist Welle {wave} einer Reihe: Sie werden vielleicht wieder gefragt. Dieser Browser zählt unter dieser Seitenadresse mit und lehnt eine Welle ab, die das Versprochene übersteigt. Bei anderer Adresse, anderem Browser, privatem Fenster oder gelöschten Daten beginnt die Zählung neu.",
   ledger: "Bisher in diesem Browser unter dieser Seitenadresse gezählt",
   ledgerTells: "Was andere höchstens erfahren, abgesehen von ungeschützten Antworten",
   ledgerWhole: {

@@ -59,7 +59,7 @@ export default {
   relayClosing: "Un intermediario, {host}, recibe el informe y no puede leerlo. Terminada la encuesta, debe transmitir solo estos informes, mezclados, si hay al menos {batch}, y no colaborar con quien pregunta.",
   relayBatches: "Un intermediario, {host}, recibe el informe y no puede leerlo. Debe transmitir solo estos informes, mezclados, al menos {batch} a la vez, y no colaborar con quien pregunta.",
   relayWaves: "La cifra del intermediario vale solo para esta oleada; cada oleada más se añade a ella.",
-  series: "Puede que se le pregunte otra vez: esta es la oleada {wave} de una serie. Este navegador cuenta sus informes en esta dirección web, {address}, y rechaza una oleada que supere lo prometido. En otra dirección, en otro navegador, en una ventana privada o tras borrar los datos de esta página, la cuenta empieza de nuevo.",
+  series: "Puede que se le pregunte otra vez: esta es la oleada {wave} de una serie. Este navegador lleva la cuenta en esta dirección web y rechaza una oleada que supere lo prometido. En otra dirección, en otro navegador, en una ventana privada o tras borrar los datos de esta página, la cuenta empieza de nuevo.",
   ledger: "Contado hasta ahora en este navegador y en esta dirección web",
   ledgerTells: "Lo que otros pueden saber como mucho, aparte de las respuestas sin protección",
   ledgerWhole: {

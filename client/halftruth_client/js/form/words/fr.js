@@ -59,7 +59,7 @@ export default {
   relayClosing: "Un relais, {host}, reçoit le rapport et ne peut pas le lire. Il doit, l’enquête terminée, transmettre ces seuls rapports, mélangés, s’il y en a au moins {batch}, et ne pas aider ceux qui interrogent.",
   relayBatches: "Un relais, {host}, reçoit le rapport et ne peut pas le lire. Il doit transmettre ces seuls rapports, mélangés, au moins {batch} à la fois, et ne pas aider ceux qui interrogent.",
   relayWaves: "Le chiffre du relais ne vaut que pour cette vague ; chaque autre vague s’y ajoute.",
-  series: "On vous interrogera peut-être de nouveau : c’est la vague {wave} d’une série. Ce navigateur compte ses rapports à cette adresse web, {address}, et refuse une vague qui dépasserait ce qui est promis. À une autre adresse web, dans un autre navigateur, une fenêtre privée ou après l’effacement des données de cette page, le compte recommence.",
+  series: "C’est la vague {wave} d’une série : on vous interrogera peut-être encore. Ce navigateur compte à cette adresse web et refuse une vague qui dépasserait la promesse. À une autre adresse, dans un autre navigateur, une fenêtre privée ou après effacement des données, le compte recommence.",
   ledger: "Compté jusqu’ici dans ce navigateur à cette adresse web",
   ledgerTells: "Ce que l’on peut apprendre au maximum, hormis les réponses sans protection",
   ledgerWhole: {
