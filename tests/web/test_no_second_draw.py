@@ -59,7 +59,7 @@ for (const kind of [Storage, IDBFactory, CacheStorage]) {
 
 def shows_nothing_of_anybody(page):
     """Assert that the page contains no answer and no report."""
-    assert page.locator(".card, input:checked").count() == 0
+    assert page.locator(".card:not(.ledger), input:checked").count() == 0
     assert "hush" not in page.locator("halftruth-form").evaluate("(form) => form.root.innerHTML")
 
 

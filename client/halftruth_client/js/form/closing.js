@@ -81,7 +81,8 @@ export function outcome(session, { onward, again, another, forget }, words) {
     onward && onwardLink(onward, words),
     again && buttons(button(words.say("again"), again)),
     another && buttons(button(words.say("another"), another)),
-    ledgerDetails(session.ledger, survey, forget ?? null, words),
+    // Nor which questions the report of another person is about.
+    ledgerDetails(session.ledger, survey, forget ?? null, words, !isOwn),
   );
 }
 

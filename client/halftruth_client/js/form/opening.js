@@ -212,9 +212,10 @@ export function boundOf(gamma, words) {
 }
 
 /** Collapsed section with the bounds for all earlier reports on this page address together, for
- * those of the survey's series, and for each question of either, with a button to delete the ledger.
- * @type {(ledger: Ledger | null, survey: Survey, forget: (() => void) | null, words: Wording) => HTMLElement | null} */
-export function ledgerDetails(ledger, { schema, series }, forget, words) {
+ * those of the survey's series and, unless `isShort`, for each question of either, with a button to
+ * delete the ledger.
+ * @type {(ledger: Ledger | null, survey: Survey, forget: (() => void) | null, words: Wording, isShort?: boolean) => HTMLElement | null} */
+export function ledgerDetails(ledger, { schema, series }, forget, words, isShort = false) {
   if (ledger === null || ledger.entries.length === 0) return null;
   const waves = series === null ? new Ledger() : ledger.ofSeries(series.id);
   const whole = (/** @type {"ledgerWhole" | "ledgerSeries"} */ key, /** @type {Ledger} */ { entries, gamma }) => ({
@@ -225,7 +226,7 @@ export function ledgerDetails(ledger, { schema, series }, forget, words) {
   // Earlier waves may have had questions without a label in this survey. Names of other surveys'
   // questions would mean nothing, and show what another person was asked.
   const shown = [...ledger.questions].filter(([name]) => labels.has(name) || waves.questions.has(name));
-  const lines = shown.map(([name, { gamma, count }]) => ({
+  const lines = (isShort ? [] : shown).map(([name, { gamma, count }]) => ({
     label: words.say("ledgerQuestion", { label: labels.get(name) ?? name, count }),
     value: boundOf(gamma, words),
   }));
@@ -237,7 +238,7 @@ export function ledgerDetails(ledger, { schema, series }, forget, words) {
     card(
       words.say("ledgerTells"),
       [...(isMixed ? [whole("ledgerSeries", waves)] : []), whole("ledgerWhole", ledger), ...lines],
-      "card",
+      "card ledger",
       words,
     ),
     forget && buttons(button(words.say("forgetLedger"), forget)),
