@@ -47,8 +47,8 @@ def series_sections(audit: SeriesAudit) -> tuple[Section, ...]:
         f"{audit.whole}: all reports of one person in the series {audit.series.id} make what was"
         f" thought {rounded_up(PRIOR)} likely at most {rounded_up(audit.total.posterior)} likely"
         f" (γ = {audit.total.written}), whoever they are and whatever else is known, however many"
-        " waves there will be, if no wave leaves other answers unprotected. Their browser multiplies"
-        " the amplifications of the waves that it answers on the page address"
+        " waves there will be, if no wave leaves other answers unprotected. Their browser"
+        " multiplies the amplifications of the waves that it answers on the page address"
         f" {audit.series.origin}, and refuses a wave that would exceed this total."
     )
     if audit.waves is not None:
