@@ -151,7 +151,7 @@ def _result(source: AnalysisContext, name: str, values: Mapping[str, Any]) -> An
         [t.name, *map(_number, (t.statistic, t.df, t.p_value)), t.hypotheses] for t in result.tests
     ]
     claims = [
-        [c.kind, c.rows[:3], len(c.rows), c.direction, _number(c.bound), _numbers(c.interval or ())]
+        [c.kind, c.rows[:3], len(c.rows), c.direction, _number(c.bound), _sets(c)]
         for c in result.claims
     ]
     return {
@@ -163,6 +163,10 @@ def _result(source: AnalysisContext, name: str, values: Mapping[str, Any]) -> An
         "model": None if result.model_fit is None else _number(result.model_fit.p_value),
         "contradictions": [each.attributes for each in result.contradictions],
     }
+
+
+def _sets(claim: Any) -> list[Any]:
+    return [[each.set, *_numbers(each.interval or ())] for each in claim.sets]
 
 
 def _number(value: float | None) -> float | None:

@@ -765,15 +765,16 @@ def _tally_result(
             )
         elif claim.rate:
             false["claims"].append(_is_false(claim, (named or [()])[0], lines, true, truth, asked))
-        if named and (named[0], "") in misses and _states_interval(asked, result, claim):
-            missed = misses[named[0], ""]
-            if claim.interval is not None:
-                stated = (
-                    lines[named[0]]
-                    .numbers[""]
-                    ._replace(lower=claim.interval[0], upper=claim.interval[1])
-                )
-                missed = stated.miss(true[named[0]].numbers[""].value) > factors
+        # The counted rows of a false discovery rate are marked, and their intervals not stated.
+        stated = named if not claim.by_rate and _states_interval(asked, result, claim) else []
+        for place, key in enumerate(stated):
+            if (key, "") not in misses:
+                continue
+            missed = misses[key, ""]
+            if claim.sets:
+                lower, upper = claim.sets[place].interval or (None, None)
+                number = lines[key].numbers[""]._replace(lower=lower, upper=upper)
+                missed = number.miss(true[key].numbers[""].value) > factors
             false["named interval"].append(missed)
     tally.add("list", world.name, asked.label, "claims", outcomes=[max(shares)])
     for kind, outcomes in false.items():

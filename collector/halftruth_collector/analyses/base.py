@@ -44,6 +44,7 @@ from ..estimation.bounds import Array, normal_quantile
 from ..estimation.design_fit import contradictions
 from ..estimation.measures import ALIASES, MEASURE_NAMES, ORDERED_NAMES
 from ..estimation.model import LoglinearModel, cached_model, described
+from .deciding import AtLevel
 
 #: Fields of a query that determine the estimator, not the analysis.
 _OF_COUNTED = ("where", "missing", "merge", "interactions", "modelled", "population", "target")
@@ -362,7 +363,8 @@ class Analysis(Generic[Q, R]):
     layout : callable
         How the rows of a result are arranged in tables and charts.
     decide : callable
-        Returns the tests and claims of a computed result: all decisions behind its headline.
+        Returns the tests and claims of a computed result: all decisions behind its headline. Its
+        second argument returns the same result with intervals of another level.
     state : callable
         Returns the sentence of one claim. It makes no decisions and computes no statistics.
     pictured : bool
@@ -392,7 +394,7 @@ class Analysis(Generic[Q, R]):
     start: Callable[[Survey], Q]
     layout: Callable[[R], list[Block]]
     from_pilot: Callable[[Survey, Q, Callable[[Sequence[str]], Array]], R] | None = None
-    decide: Callable[[R], tuple[list[Test], list[Claim]]] = lambda _: ([], [])
+    decide: Callable[[R, AtLevel], tuple[list[Test], list[Claim]]] = lambda *_: ([], [])
     state: Callable[[R, Claim], str] = lambda _, __: ""
     table: Callable[[Survey, Q], Sequence[str]] | None = None
     min_order: int = 1
@@ -416,11 +418,21 @@ class Analysis(Generic[Q, R]):
             # Reports that contradict the mechanism support no claims.
             if result.contradictions:
                 return self.described(restricted.judged(result))
-            return self.decided(result)
+
+            def at_level(confidence: float) -> R:
+                other: Any = msgspec.structs.replace(cast(Any, query), confidence=confidence)
+                return compute(replace(counted, question=other), other)
+
+            return self.decided(result, at_level)
 
         object.__setattr__(self, "compute", checked)
         if (from_pilot := self.from_pilot) is not None:
-            object.__setattr__(self, "from_pilot", lambda *of: self.decided(from_pilot(*of)))
+
+            def decided_from_pilot(*given: Any) -> R:
+                result = from_pilot(*given)
+                return self.decided(result, lambda _: result)
+
+            object.__setattr__(self, "from_pilot", decided_from_pilot)
 
     def _with_estimate(self, counted: AnalysisContext, query: Q) -> Q:
         """Return a query with `estimate` = auto replaced by the chosen estimator."""
@@ -446,9 +458,12 @@ class Analysis(Generic[Q, R]):
         by_model: Q = msgspec.structs.replace(asked, estimate="model", modelled=about)
         return by_model
 
-    def decided(self, result: R) -> R:
-        """Return a result with its tests and claims, its headline and its layout."""
-        tests, claims = self.decide(result)
+    def decided(self, result: R, at_level: AtLevel) -> R:
+        """Return a result with its tests and claims, its headline and its layout.
+
+        `at_level` returns the same result with intervals of another level.
+        """
+        tests, claims = self.decide(result, at_level)
         return self.described(msgspec.structs.replace(result, tests=tests, claims=claims))
 
     def present(self, result: Any) -> Presentation:

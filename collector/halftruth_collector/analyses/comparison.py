@@ -33,7 +33,7 @@ from ..estimation.estimates import columns, covariance_of
 from ..estimation.intervals import SHARE
 from ..estimation.selection import adjusted_p_values
 from .base import Analysis, AnalysisContext, RowBuilder, answers_to, clearest, middle_answer
-from .deciding import claimed, count_in_words, decide_rows
+from .deciding import AtLevel, as_selected, claimed, count_in_words, decide_rows
 
 
 def compute(counted: AnalysisContext, query: ComparisonQuery) -> Result[ComparisonQuery]:
@@ -155,31 +155,29 @@ def layout(result: Result[ComparisonQuery]) -> list[Block]:
     return blocks
 
 
-def decide(result: Result[ComparisonQuery]) -> tuple[list[Test], list[Claim]]:
+def decide(result: Result[ComparisonQuery], at_level: AtLevel) -> tuple[list[Test], list[Claim]]:
     """Decide which groups differ, by the p-values of the comparisons."""
     query = result.query
-    tests, claims = decide_rows(
+
+    def shares(row: int) -> list[int]:
+        """Return the usable shares of the two compared groups."""
+        each = result.rows[row]
+        return [
+            int(place)
+            for place in result.places("share")
+            if (share := result.rows[place])["group"] in (each["group"], each["against"])
+            and share.reliability != "not usable"
+        ]
+
+    return decide_rows(
         result,
+        at_level,
         "different",
         result.places(query.effect),
         name="Wald" if query.estimate == "model" else "score",
         rate=1 - query.confidence,
+        beside=shares,
     )
-    return tests, [claim if claim.by_rate else _with_shares(result, claim) for claim in claims]
-
-
-def _with_shares(result: Result[ComparisonQuery], claim: Claim) -> Claim:
-    """Add to a claim the usable shares of the two compared groups."""
-    if claim.kind != "different":
-        return claim
-    each = result.rows[claim.rows[0]]
-    shares = [
-        int(place)
-        for place in result.places("share")
-        if (share := result.rows[place])["group"] in (each["group"], each["against"])
-        and share.reliability != "not usable"
-    ]
-    return replace(claim, rows=[*claim.rows, *shares])
 
 
 def state(result: Result[ComparisonQuery], claim: Claim) -> str:
@@ -202,7 +200,7 @@ def state(result: Result[ComparisonQuery], claim: Claim) -> str:
     where = "where" if against else "among"
     shares = "; ".join(
         f"{in_words(share)} where {quoted_items({groups: share['group']})}"
-        for share in (result.rows[place] for place in claim.rows[1:])
+        for share in (as_selected(result, claim, place) for place in range(1, len(claim.rows)))
     )
     return (
         f"{what} occurs {often} where {here} than {where} {other}: {name} {said}, {p}."

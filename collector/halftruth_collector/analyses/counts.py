@@ -9,6 +9,7 @@ from halftruth_shared.results.wording import number
 
 from ..estimation.estimates import columns
 from .base import Analysis, AnalysisContext
+from .deciding import AtLevel
 
 
 def compute(counted: AnalysisContext, query: CountsQuery) -> Result[CountsQuery]:
@@ -32,7 +33,7 @@ def layout(result: Result[CountsQuery]) -> list[Block]:
     return [Block(lines=[key.name for key in result.keys], shows=shows)]
 
 
-def decide(result: Result[CountsQuery]) -> tuple[list[Test], list[Claim]]:
+def decide(result: Result[CountsQuery], _: AtLevel) -> tuple[list[Test], list[Claim]]:
     """Count the distinct reports."""
     return [], [Claim(kind="counted", count=len(result.estimates))]
 

@@ -36,7 +36,7 @@ from ..estimation.ratios import conditional_covariance, conditional_shares
 from ..estimation.selection import adjusted_p_values
 from ..estimation.variances import error_parts
 from .base import Analysis, AnalysisContext, names_of_clearest
-from .deciding import decide_rows, p_in_words, tested_by
+from .deciding import AtLevel, decide_rows, p_in_words, tested_by
 from .shares import precision
 
 #: Largest number of cells of a bar chart; larger tables are drawn as heat maps.
@@ -340,7 +340,7 @@ def _of_whom(result: Result[CrosstabQuery]) -> str:
     return f"share of those with the same {listed(base)}" if base else "share of everybody"
 
 
-def decide(result: Result[CrosstabQuery]) -> tuple[list[Test], list[Claim]]:
+def decide(result: Result[CrosstabQuery], at_level: AtLevel) -> tuple[list[Test], list[Claim]]:
     """Decide whether the questions are associated, and which cell is the most significant."""
     test, rate = result.tests[0], 1 - result.query.confidence
     if test.p_value is None:
@@ -349,7 +349,7 @@ def decide(result: Result[CrosstabQuery]) -> tuple[list[Test], list[Claim]]:
         return [test], [Claim(kind="none found", test=0, count=test.hypotheses)]
     cells = result.places("share")
     tests, claims = decide_rows(
-        result, "different", cells, name="score", rate=rate, candidates=len(cells)
+        result, at_level, "different", cells, name="score", rate=rate, candidates=len(cells)
     )
     # The table marks significant cells; the headline names only the most significant one.
     named = [replace(c, test=1) for c in claims if c.kind == "different" and not c.by_rate]

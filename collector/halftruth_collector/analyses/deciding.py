@@ -1,23 +1,23 @@
 """Decisions behind headlines (Bonferroni, false discovery rate), and p-values in words."""
 
 import math
-from typing import Any, Literal, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 import numpy as np
 from halftruth_shared.results import Result, Row, quantity
-from halftruth_shared.results.claims import Claim, ClaimKind, Test
-from halftruth_shared.results.estimate import Estimate
+from halftruth_shared.results.claims import Claim, ClaimKind, SelectedSet, Test
 from halftruth_shared.results.layout import in_words
 from halftruth_shared.results.wording import number, percent
 from msgspec.structs import replace
 from numpy.typing import ArrayLike
 
-from ..estimation.bounds import normal_quantile
 from ..estimation.selection import discoveries
 
 Direction = Literal["more", "less"]
 
-E = TypeVar("E", bound=Estimate)
+#: Returns a result again, with intervals of another confidence level.
+AtLevel = Callable[[float], Result[Any]]
 
 #: Smaller p-values are stated as below this bound, where normal approximations are inaccurate.
 _LEAST = 1e-4
@@ -26,50 +26,44 @@ _LEAST = 1e-4
 _ALIKE = 1e-6
 
 
-def interval_of_selected(
-    estimate: Estimate, alpha: float, many: int
-) -> tuple[float | None, float | None] | None:
-    """Return the simultaneous (Bonferroni) interval of an estimate selected among many.
+def selected_sets(
+    result: Result[Any], at_level: AtLevel, rows: Sequence[int], alpha: float, many: int
+) -> list[SelectedSet]:
+    """Return the simultaneous (Bonferroni) confidence sets of rows selected among many.
 
-    The distances of its ends from the estimate are multiplied by the ratio of the normal quantiles
-    of α/m and α, on the logarithmic scale for ratios.
-
-    Examples
-    --------
-    >>> interval_of_selected(Estimate(value=0.5, interval=(0.4, 0.7)), 0.05, 1)
-    >>> lower, upper = interval_of_selected(Estimate(value=0.5, interval=(0.4, 0.7)), 0.05, 5)
-    >>> round(lower, 3), round(upper, 3)
-    (0.369, 0.763)
+    They are those of the same rows of the same analysis at the level 1 − α/m, so a headline and its
+    table have one method. Empty if there was no choice.
     """
-    if many == 1 or estimate.value is None or not estimate.interval or estimate.set != "interval":
-        return None
-    further = normal_quantile(alpha / many) / normal_quantile(alpha)
-    value, logarithmic = estimate.value, estimate.standard_error_log is not None
-
-    def moved(end: float | None) -> float | None:
-        if end is None:
-            return None
-        if logarithmic:
-            return float(value * (end / value) ** further) if min(value, end) > 0 else end
-        return value + (end - value) * further
-
-    lower, upper = estimate.interval
-    return moved(lower), moved(upper)
+    if many == 1:
+        return []
+    further = at_level(1 - alpha / many).rows
+    same = [further[row].keys == result.rows[row].keys for row in rows]
+    assert all(same)  # noqa: S101 - a level changes no rows
+    return [
+        SelectedSet(interval=row.interval, set=row.set, gap=row.gap)
+        for row in (further[place] for place in rows)
+    ]
 
 
-def as_selected(estimate: E, claim: Claim) -> E:
-    """Return an estimate with the simultaneous interval of its claim, if there is one."""
-    return estimate if claim.interval is None else replace(estimate, interval=claim.interval)
+def as_selected(result: Result[Any], claim: Claim, place: int = 0) -> Row:
+    """Return a row of a claim, with the simultaneous set of the claim if there is one."""
+    row: Row = result.rows[claim.rows[place]]
+    if not claim.sets:
+        return row
+    further = claim.sets[place]
+    return replace(row, interval=further.interval, set=further.set, gap=further.gap)
 
 
 def decide_rows(
     result: Result[Any],
+    at_level: AtLevel,
     kind: ClaimKind,
     places: ArrayLike,
     *,
     name: str,
     rate: float,
     candidates: int | None = None,
+    beside: Callable[[int], Sequence[int]] = lambda _: (),
 ) -> tuple[list[Test], list[Claim]]:
     """Decide which rows of a result have a significant effect, from their p-values.
 
@@ -78,6 +72,8 @@ def decide_rows(
 
     Parameters
     ----------
+    at_level : callable
+        Returns the result with intervals of another level.
     kind : str
         Kind of the claim about a significant estimate.
     places : array_like of int
@@ -88,6 +84,8 @@ def decide_rows(
         Level of the test, and false discovery rate.
     candidates : int, optional
         Number of hypotheses; by default that of the rows with a p-value.
+    beside : callable
+        Returns further rows that the headline states beside a significant one, given its index.
 
     Returns
     -------
@@ -109,18 +107,17 @@ def decide_rows(
     best = int(np.argmax(more if more.any() else alike))
     test = Test(name=name, p_value=min(1.0, many * float(p_values[best])), hypotheses=many)
     row = int(rows[best])
-    interval = interval_of_selected(result.rows[row], rate, many)
     if not found.any():
-        none = Claim(kind="none found", rows=[row], test=0, count=many, interval=interval)
-        return [test], [none]
+        sets = selected_sets(result, at_level, [row], rate, many)
+        return [test], [Claim(kind="none found", rows=[row], test=0, count=many, sets=sets)]
     claims = []
     if (test.p_value or 0.0) <= rate:
         statistic = table.numbers("statistic")[row]
         at = quantity(table.texts("quantity")[row] or "").no_effect or 0.0
         way = sign(float(table.value[row]), at) if np.isnan(statistic) else sign(statistic)
-        claims.append(
-            Claim(kind=kind, rows=[row], test=0, rate=rate, direction=way, interval=interval)
-        )
+        named = [row, *beside(row)]
+        sets = selected_sets(result, at_level, named, rate, many)
+        claims.append(Claim(kind=kind, rows=named, test=0, rate=rate, direction=way, sets=sets))
     if not claims or found.sum() > 1:
         claims.append(
             Claim(kind=kind, rows=rows[found].tolist(), rate=rate, by_rate=True, count=many)
@@ -140,7 +137,7 @@ def claimed(result: Result[Any], claim: Claim) -> tuple[Row, str, str]:
     row: Row = result.rows[claim.rows[0]]
     said = "too imprecise to use"
     if row.reliability != "not usable":
-        said = in_words(as_selected(row, claim))
+        said = in_words(as_selected(result, claim))
     return row, said, p_in_words(tested_by(result, claim))
 
 

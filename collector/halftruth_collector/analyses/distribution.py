@@ -30,7 +30,7 @@ from ..estimation.estimates import columns
 from ..estimation.intervals import SHARE, deviation_of, mean_of
 from ..estimation.selection import adjusted_p_values
 from .base import Analysis, AnalysisContext, RowBuilder, answers_to, errors_naming
-from .deciding import claimed, count_in_words, decide_rows
+from .deciding import AtLevel, as_selected, claimed, count_in_words, decide_rows
 
 #: Largest number of answers for which the chart has cumulative shares, too.
 _FEW_ANSWERS = 12
@@ -286,7 +286,7 @@ def _mean(result: Result[DistributionQuery]) -> str:
     return f"mean {next(iter(kinds), 'number')}"
 
 
-def decide(result: Result[DistributionQuery]) -> tuple[list[Test], list[Claim]]:
+def decide(result: Result[DistributionQuery], at_level: AtLevel) -> tuple[list[Test], list[Claim]]:
     """Decide which group means differ from the reference; the overall mean is a claim, too."""
     everybody = {} if result.query.groups is None else {"group": None}
     medians = [
@@ -299,8 +299,20 @@ def decide(result: Result[DistributionQuery]) -> tuple[list[Test], list[Claim]]:
     differences = result.places("mean_difference")
     if not len(differences):
         return [], claims
+
+    def mean_of_group(row: int) -> list[int]:
+        """Return the mean of the named group, if it is usable."""
+        [place] = result.places("mean", group=result.rows[row]["group"]).tolist()
+        return [place] if result.rows[place].reliability != "not usable" else []
+
     tests, found = decide_rows(
-        result, "different", differences, name="Wald", rate=1 - result.query.confidence
+        result,
+        at_level,
+        "different",
+        differences,
+        name="Wald",
+        rate=1 - result.query.confidence,
+        beside=mean_of_group,
     )
     return tests, [*found, *claims]
 
@@ -324,8 +336,8 @@ def state(result: Result[DistributionQuery], claim: Claim) -> str:
         quoted_items({str(result.query.groups): each[name]}) for name in ("group", "against")
     )
     is_larger = {None: "differs", "more": "is larger", "less": "is smaller"}[claim.direction]
-    mean = result.find("mean", group=each["group"])
-    of_group = f" Mean: {in_words(mean)} where {here}." if mean.reliability != "not usable" else ""
+    means = [in_words(as_selected(result, claim, 1))] if len(claim.rows) > 1 else []
+    of_group = "".join(f" Mean: {mean} where {here}." for mean in means)
     return (
         f"The {what} of {about} {is_larger} where {here} than where {against}: difference {said},"
         f" {p}.{of_group}"

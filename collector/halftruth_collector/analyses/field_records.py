@@ -94,18 +94,23 @@ def regress_records(
     equation = Equation((*predictors, outcome), each, response, chosen, first, {})
     fit = perturbed_outcome_regression(numbers, channel, each, response)
     named = replace(query, present=chosen)
-    keys, parts, _ = coefficient_rows(query, equation, fit)
-    result = Result(
-        survey=survey.id,
-        digest=survey.digest,
-        reports=int(numbers.sum()),
-        as_of=datetime.now(UTC),
-        query=named,
-        keys=keys,
-        estimates=Estimates.concatenate(parts),
-        caveats=[*caveats_of(named, equation, Fitted(fit, "outcome"))],
-    )
-    return ANALYSIS.decided(result)
+    as_of = datetime.now(UTC)
+
+    def at_level(confidence: float) -> Result[RegressionQuery]:
+        asked = replace(named, confidence=confidence)
+        keys, parts, _ = coefficient_rows(asked, equation, fit)
+        return Result(
+            survey=survey.id,
+            digest=survey.digest,
+            reports=int(numbers.sum()),
+            as_of=as_of,
+            query=asked,
+            keys=keys,
+            estimates=Estimates.concatenate(parts),
+            caveats=[*caveats_of(asked, equation, Fitted(fit, "outcome"))],
+        )
+
+    return ANALYSIS.decided(at_level(query.confidence), at_level)
 
 
 def _column(records: Mapping[str, Sequence[Any]], name: str) -> np.ndarray:

@@ -12,11 +12,12 @@ from halftruth_shared.results import Block, Caveat, Result, Selection, Show, not
 from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.wording import number, percent, quoted_items
 
+from ..estimation.intervals import SHARE
 from ..estimation.itemsets import Itemsets, Mask, Unexamined
 from ..estimation.reliability import WELL_FILLED, LengthPrecision
 from ..estimation.selection import listed_alpha
 from .base import Analysis, AnalysisContext, asked
-from .deciding import lower_bound_in_words
+from .deciding import AtLevel, lower_bound_in_words
 from .shares import ends_at
 from .work import check_lengths
 
@@ -89,7 +90,7 @@ def precision_of(each: LengthPrecision, threshold: float) -> Caveat:
     return weight("precision", **values)
 
 
-def decide(result: Result[ItemsetsQuery]) -> tuple[list[Test], list[Claim]]:
+def decide(result: Result[ItemsetsQuery], _: AtLevel) -> tuple[list[Test], list[Claim]]:
     """Claim the frequent itemsets, and the largest lower bound of a longer one."""
     query, table = result.query, result.estimates
     chosen, every = result.selection, len(table)
@@ -101,12 +102,14 @@ def decide(result: Result[ItemsetsQuery]) -> tuple[list[Test], list[Claim]]:
     frequent = np.flatnonzero(table.numbers("adjusted_p_value") <= rate).tolist()
     claims = [Claim(kind="frequent", rows=frequent, rate=rate / 2, by_rate=True, count=every)]
     # The lower bound of a support at a simultaneous level for the best of all candidates.
-    lower, _ = ends_at(listed_alpha(query.confidence, 1, chosen.candidates), table, query.estimate)
+    alpha = listed_alpha(query.confidence, 1, chosen.candidates)
+    lower, _upper = ends_at(alpha, table, query.estimate)
     itemsets: Any = result.key("itemset").values
     lower = np.where(itemsets.sizes > 1, lower, -np.inf)
     best = int(np.argmax(lower))
     if lower[best] >= query.min_support:
-        claims.append(Claim(kind="at least", rows=[best], rate=rate, bound=float(lower[best])))
+        bound = min(float(lower[best]), SHARE.upper)
+        claims.append(Claim(kind="at least", rows=[best], rate=rate, bound=bound))
     return [], claims
 
 

@@ -16,7 +16,7 @@ from halftruth_shared.results.wording import number, percent, quoted
 from ..estimation.answers import present_items
 from ..estimation.measures import ALIASES
 from .base import Analysis, AnalysisContext, asked
-from .deciding import count_in_words, decide_rows, p_in_words, tested_by
+from .deciding import AtLevel, count_in_words, decide_rows, p_in_words, tested_by
 
 
 def compute(counted: AnalysisContext, query: MeasuresQuery) -> Result[MeasuresQuery]:
@@ -55,7 +55,7 @@ def _keys(pairs: list[Any]) -> list[Key]:
     ]
 
 
-def decide(result: Result[MeasuresQuery]) -> tuple[list[Test], list[Claim]]:
+def decide(result: Result[MeasuresQuery], at_level: AtLevel) -> tuple[list[Test], list[Claim]]:
     """Decide which pairs of the map are associated; otherwise choose the first usable measure."""
     if not result.query.maps_pairs:
         known = np.flatnonzero(np.isfinite(result.estimates.value)).tolist()
@@ -71,7 +71,9 @@ def decide(result: Result[MeasuresQuery]) -> tuple[list[Test], list[Claim]]:
         del first[frozenset(pair)]
     places = [*first.values()]
     rate = 1 - result.query.confidence
-    return decide_rows(result, "associated", places, name="Wald", rate=rate, candidates=len(places))
+    return decide_rows(
+        result, at_level, "associated", places, name="Wald", rate=rate, candidates=len(places)
+    )
 
 
 def state(result: Result[MeasuresQuery], claim: Claim) -> str:

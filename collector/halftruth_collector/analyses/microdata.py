@@ -20,6 +20,7 @@ from ..estimation.estimates import columns
 from ..estimation.model.records import raked, weighted_records
 from ..estimation.reliability import USABLE
 from .base import Analysis, AnalysisContext, answer_keys
+from .deciding import AtLevel
 from .work import check_model
 
 #: Names that Python or R do not accept for a variable, or that other columns have.
@@ -101,7 +102,7 @@ def layout(result: MicrodataResult) -> list[Block]:
     return [Block(lines=[key.name for key in result.keys], shows=shows)]
 
 
-def decide(result: MicrodataResult) -> tuple[list[Test], list[Claim]]:
+def decide(result: MicrodataResult, _: AtLevel) -> tuple[list[Test], list[Claim]]:
     """Claim the number of rows."""
     return [], [Claim(kind="counted", count=len(result.estimates))]
 

@@ -22,10 +22,11 @@ from halftruth_shared.results.wording import half_width, percent
 
 from ..estimation.bounds import TOO_SMALL, normal_quantile
 from ..estimation.estimates import columns
-from ..estimation.intervals import mean_of
+from ..estimation.intervals import SHARE, mean_of
 from ..estimation.options import chosen_code, mean_number, mean_share
 from ..estimation.reliability import RELIABILITIES
 from .base import Analysis, AnalysisContext, RowBuilder
+from .deciding import AtLevel
 from .shares import effective_reports, share_columns
 
 #: Largest number of answers in a chart.
@@ -170,10 +171,14 @@ def _with_missing(counted: AnalysisContext, options: Sequence[Attribute]) -> lis
     return [schema.attributes[schema.position(option.name)] for option in options]
 
 
-def decide(result: Result[OverviewQuery]) -> tuple[list[Test], list[Claim]]:
+def decide(result: Result[OverviewQuery], _: AtLevel) -> tuple[list[Test], list[Claim]]:
     """Claim the number of reports, and the median margin of error of the shares."""
     table = result.estimates
-    margins = (table.numbers("upper") - table.numbers("lower")) / 2
+    lower, upper, error = map(table.numbers, ("lower", "upper", "standard_error"))
+    # Half of an interval that ends at 0 or 1 is less than the margin of error.
+    cut = (lower <= SHARE.lower) | (upper >= SHARE.upper)
+    by_error = normal_quantile(1 - result.query.confidence) * error
+    margins = np.where(cut, by_error, (upper - lower) / 2)
     quantities = table.texts("quantity")
     shares = quantities.equals("share") | quantities.equals("missing")
     rows = np.flatnonzero(shares & table.texts("set").equals("interval") & np.isfinite(margins))

@@ -35,7 +35,7 @@ from ..estimation.reliability import WELL_FILLED
 from ..estimation.table import COVARIANCE_CELLS, Table
 from .base import Analysis, AnalysisContext, clearest, errors_naming, middle_answer
 from .coefficients import UNIT, Method, coefficient_rows, term_of
-from .deciding import claimed, count_in_words, decide_rows
+from .deciding import AtLevel, claimed, count_in_words, decide_rows
 
 #: Standard error of a log odds ratio, for independent answers, above which a model has no p-value:
 #: in simulations with 20 000 reports by the gamma-diagonal matrix and 432 cells, 19 % of the
@@ -268,11 +268,12 @@ def _tested(result: Result[RegressionQuery]) -> str:
     return "coefficient" if result.query.model == "linear" else "odds_ratio"
 
 
-def decide(result: Result[RegressionQuery]) -> tuple[list[Test], list[Claim]]:
+def decide(result: Result[RegressionQuery], at_level: AtLevel) -> tuple[list[Test], list[Claim]]:
     """Decide which predictors have an effect, from the p-values of their coefficients."""
     [method] = [each.values["method"] for each in result.caveats if each.code == "regression"]
     return decide_rows(
         result,
+        at_level,
         "effect",
         result.places(_tested(result)),
         name="score" if method == "moment" else "Wald",

@@ -27,6 +27,7 @@ from ..estimation.likelihood import project_to_simplex
 from ..estimation.reconstruction import reconstruction
 from ..estimation.reliability import USABLE
 from .base import Analysis, AnalysisContext, answer_keys
+from .deciding import AtLevel
 
 #: Largest number of cells in a chart.
 _DRAWN = 20
@@ -148,7 +149,7 @@ def layout(result: Result[RiskQuery]) -> list[Block]:
     ]
 
 
-def decide(result: Result[RiskQuery]) -> tuple[list[Test], list[Claim]]:
+def decide(result: Result[RiskQuery], _: AtLevel) -> tuple[list[Test], list[Claim]]:
     """Claim the share of people above the limit, for the way of linking with the larger share."""
     rows = [
         [int(result.places(f"{way}{name}")[0]) for name in ("above_limit", "largest_risk")]

@@ -12,7 +12,7 @@ from halftruth_shared.results.wording import number, quoted_items
 
 from ..estimation.rules import Rules
 from .base import Analysis, AnalysisContext, asked
-from .deciding import lower_bound_in_words
+from .deciding import AtLevel, lower_bound_in_words
 from .itemsets import unexamined
 from .measures import by_scale
 from .work import check_lengths
@@ -76,7 +76,7 @@ def _of_measures(rules: Rules) -> Iterator[Caveat]:
         yield note("association estimates")
 
 
-def decide(result: Result[RulesQuery]) -> tuple[list[Test], list[Claim]]:
+def decide(result: Result[RulesQuery], _: AtLevel) -> tuple[list[Test], list[Claim]]:
     """Claim the rule that the query names, or the number of rules and the largest lower bound."""
     chosen = result.selection
     if chosen is None:

@@ -13,8 +13,8 @@ from halftruth_shared.results.wording import number, quoted, quoted_items
 from ..estimation.estimates import covariance_of
 from ..estimation.selection import listed_alpha
 from .base import Analysis, AnalysisContext, answer_keys, names_of_clearest
-from .deciding import as_selected
-from .shares import ends_at, share_columns
+from .deciding import AtLevel, as_selected, selected_sets
+from .shares import share_columns
 from .work import check_cells
 
 
@@ -34,19 +34,20 @@ def compute(counted: AnalysisContext, query: TableQuery) -> Result[TableQuery]:
     )
 
 
-def decide(result: Result[TableQuery]) -> tuple[list[Test], list[Claim]]:
+def decide(result: Result[TableQuery], at_level: AtLevel) -> tuple[list[Test], list[Claim]]:
     """Decide which cell is significantly larger than all others, if any is."""
     query, values = result.query, result.estimates.value
     if query.estimate == "likelihood":
         return [], [Claim(kind="untested", count=len(values))]
-    most = int(np.nanargmax(values))
+    most, rate = int(np.nanargmax(values)), 1 - query.confidence
     # The named cell was selected among all cells, so the bounds are simultaneous.
-    alpha = listed_alpha(query.confidence, 1, len(values))
-    lower, upper = ends_at(alpha, result.estimates, query.estimate)
-    if (lower[most] > np.delete(upper, most)).all():
-        interval = float(lower[most]), float(upper[most])
-        rate = 1 - query.confidence
-        return [], [Claim(kind="largest", rows=[most], rate=rate, interval=interval)]
+    further = at_level(1 - listed_alpha(query.confidence, 1, len(values))).estimates
+    lower, upper = further.numbers("lower"), further.numbers("upper")
+    # No possible share explains an estimate far below 0.
+    nothing = further.texts("set").equals("empty") & (values < 0)
+    if (lower[most] > np.delete(np.where(nothing, 0.0, upper), most)).all():
+        sets = selected_sets(result, at_level, [most], rate, len(values))
+        return [], [Claim(kind="largest", rows=[most], rate=rate, sets=sets)]
     return [], [Claim(kind="none found", count=len(values))]
 
 
@@ -54,7 +55,7 @@ def state(result: Result[TableQuery], claim: Claim) -> str:
     """State the largest share, or that no share is significantly the largest."""
     about = listed([quoted(key.title) for key in result.keys])
     if claim.kind == "largest":
-        most = as_selected(result.rows[claim.rows[0]], claim)
+        most = as_selected(result, claim)
         answers = {key.title: most[key.name] for key in result.keys}
         return f"{quoted_items(answers)} is the most frequent: {in_words(most)}."
     count = number(claim.count or 0, 0)

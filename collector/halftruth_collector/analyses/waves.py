@@ -36,7 +36,7 @@ from ..estimation.contrasts import Contrasts
 from ..estimation.selection import adjusted_p_values
 from ..estimation.waves import Rows, contrast, levels_of, slope_weights, stacked
 from .base import Analysis, AnalysisContext, RowBuilder, answers_to, clearest
-from .deciding import claimed, count_in_words, decide_rows
+from .deciding import AtLevel, claimed, count_in_words, decide_rows
 
 _NOBODY = "who it is of cannot be told from nobody"
 _LACKING = "one of the waves has no estimate, or none with an error"
@@ -294,13 +294,13 @@ def _adjusted(result: Result[WavesQuery]) -> Result[WavesQuery]:
     )
 
 
-def decide(result: Result[WavesQuery]) -> tuple[list[Test], list[Claim]]:
+def decide(result: Result[WavesQuery], at_level: AtLevel) -> tuple[list[Test], list[Claim]]:
     """Decide which changes and trends are significant among all."""
     places = [places[-1] for places in _hypotheses(result)]
     if not places:
         return [], [Claim(kind="untested")]
     rate = 1 - result.query.confidence
-    tests, claims = decide_rows(result, "changed", places, name="score", rate=rate)
+    tests, claims = decide_rows(result, at_level, "changed", places, name="score", rate=rate)
     # Only equality of shares is tested with the errors under the null hypothesis.
     if tests and (result.query.groups or result.rows[claims[0].rows[0]]["answer"] is None):
         tests = [msgspec.structs.replace(test, name="Wald") for test in tests]

@@ -29,7 +29,7 @@ from ..estimation.estimates import columns, covariance_of
 from ..estimation.intervals import SHARE, table_intervals
 from ..estimation.variances import error_parts
 from .base import Analysis, AnalysisContext, RowBuilder, clearest
-from .deciding import as_selected, interval_of_selected
+from .deciding import AtLevel, as_selected, selected_sets
 from .shares import precision
 
 #: P-value below which a caveat says that respondents are not a sample with these margins.
@@ -223,7 +223,7 @@ def layout(result: Result[WeightedQuery]) -> list[Block]:
     ]
 
 
-def decide(result: Result[WeightedQuery]) -> tuple[list[Test], list[Claim]]:
+def decide(result: Result[WeightedQuery], at_level: AtLevel) -> tuple[list[Test], list[Claim]]:
     """Find the share that weighting changes most: a description of two estimates, not a test."""
     shares, without = result.places("share"), result.places("unweighted")
     change = np.abs(result.estimates.value[shares] - result.estimates.value[without])
@@ -232,17 +232,17 @@ def decide(result: Result[WeightedQuery]) -> tuple[list[Test], list[Claim]]:
     # Both answers to a yes/no question change equally up to rounding: name the first one.
     most = int(np.nanargmax(np.round(change, 12)))
     row, many = int(shares[most]), int(np.isfinite(change).sum())
-    interval = interval_of_selected(result.rows[row], 1 - result.query.confidence, many)
     rows = [row, int(without[most])]
-    return result.tests, [Claim(kind="estimate", rows=rows, interval=interval)]
+    sets = selected_sets(result, at_level, rows, 1 - result.query.confidence, many)
+    return result.tests, [Claim(kind="estimate", rows=rows, sets=sets)]
 
 
 def state(result: Result[WeightedQuery], claim: Claim) -> str:
     """State a share with and without the margins."""
     if claim.kind == "untested":
         return "With these margins no share is defined."
-    most, without = (result.rows[place] for place in claim.rows)
-    said = in_words(as_selected(most, claim))
+    most, without = as_selected(result, claim), result.rows[claim.rows[1]]
+    said = in_words(most)
     return (
         f"Weighting changes {quoted_items({most['question']: most['answer']})} most: {said},"
         f" {value_in_words(without)} unweighted."

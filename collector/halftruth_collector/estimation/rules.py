@@ -22,7 +22,7 @@ from .association import Batch, MeasureColumn, evaluate
 from .bounds import Array, check_field, normal_quantile, significantly_positive
 from .estimates import columns
 from .gradients import Jet
-from .intervals import ConfidenceSets, share_interval
+from .intervals import SHARE, ConfidenceSets, share_interval
 from .itemsets import (
     Examined,
     Itemsets,
@@ -409,7 +409,7 @@ def _surest(supports: RuleSupports, alpha: float) -> tuple[int | None, float | N
     if not (lower > 0).any():
         return None, None
     place = int(np.argmax(lower))
-    return place, float(lower[place])
+    return place, min(float(lower[place]), SHARE.upper)
 
 
 def sides_of_rule(schema: Schema, antecedent: Items, consequent: Items) -> tuple[Codes, Sides]:

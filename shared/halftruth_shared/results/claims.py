@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, field
 
 from ..protocol.base import Message
+from .estimate import Interval, SetKind
 
 #: Kinds of claims. *associated*, *different*, *effect* and *changed* reject the null hypothesis of
 #: no effect; *frequent* itemsets are above the threshold; the *largest* share is above all others;
@@ -41,6 +42,14 @@ class Test(Message, frozen=True, kw_only=True):
     undefined: str | None = None
 
 
+class SelectedSet(Message, frozen=True, kw_only=True, omit_defaults=True):
+    """Confidence set of a row at the level of its selection, as in an `Estimate`."""
+
+    interval: tuple[float | None, float | None] | None = None
+    set: SetKind = "interval"
+    gap: Interval | None = None
+
+
 class Claim(Message, frozen=True, kw_only=True):
     """Finding that the headline of a result states in one sentence.
 
@@ -59,9 +68,9 @@ class Claim(Message, frozen=True, kw_only=True):
         The number that the claim states.
     count : int or None
         Number of rows or hypotheses that were decided on.
-    interval : tuple or None
-        Simultaneous interval (Bonferroni) if the estimate was selected among several; the headline
-        states it instead of the interval of the row.
+    sets : list of SelectedSet
+        Simultaneous confidence sets (Bonferroni) of all `rows` if they were selected among several
+        candidates; the headline states them instead of those of the rows. Empty without selection.
     """
 
     kind: ClaimKind
@@ -72,4 +81,4 @@ class Claim(Message, frozen=True, kw_only=True):
     direction: Literal["more", "less"] | None = None
     bound: float | None = None
     count: int | None = None
-    interval: tuple[float | None, float | None] | None = None
+    sets: list[SelectedSet] = field(default_factory=list)

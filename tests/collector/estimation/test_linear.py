@@ -226,7 +226,7 @@ def test_headlines_rarely_name_a_predictor_without_an_effect(sizes):
         counts = counted(survey, world(sizes, 0.0, rng), rng)
         there = AnalysisContext(survey, counts, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
         result = compute(there, RegressionQuery(**asked, model="linear"))
-        _, claims = analysis.decide(result)
+        _, claims = analysis.decide(result, lambda _, result=result: result)
         false += any(claim.kind == "effect" and not claim.by_rate for claim in claims)
     print(f"{sizes}: a false headline in {false / 200:.1%} of surveys")
     assert false <= 200 * 0.05 + 2 * np.sqrt(200 * 0.0475)
