@@ -2,14 +2,18 @@
 
 import json
 import os
+import re
+import shutil
 import signal
 import socket
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
@@ -17,7 +21,7 @@ import pytest
 import requests
 from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
-from installed import program
+from installed import missing, program
 from wire import PATIENCE, REPORTS, wait_until
 
 PROGRAM = "/opt/halftruth/bin/halftruth"
@@ -31,11 +35,16 @@ os.execve(sys.argv[2], sys.argv[2:], {**os.environ, "LISTEN_PID": str(os.getpid(
 """
 
 
+def unit_files(root: Path) -> list[Path]:
+    kinds = (".service", ".socket", ".timer")
+    return [file for file in (root / "docker/systemd").iterdir() if file.suffix in kinds]
+
+
 @pytest.fixture
 def units(root) -> dict[str, list[tuple[str, str]]]:
     """Return the settings of each unit in order."""
     read = {}
-    for file in (root / "docker/systemd").iterdir():
+    for file in unit_files(root):
         lines = file.read_text(encoding="utf-8").splitlines()
         read[file.name] = [
             (name, value)
@@ -53,10 +62,10 @@ def all_of(unit: list[tuple[str, str]], name: str) -> list[str]:
 
 def test_systemd_accepts_the_units(root, tmp_path):
     verify = program("systemd-analyze")
-    for file in (root / "docker/systemd").iterdir():
+    for file in unit_files(root):
         text = file.read_text(encoding="utf-8")
         # Use an existing program and user.
-        text = text.replace(PROGRAM, "/bin/true").replace("User=halftruth", "User=root")
+        text = re.sub("^User=.*$", "User=root", text.replace(PROGRAM, "/bin/true"), flags=re.M)
         (tmp_path / file.name).write_text(text, encoding="utf-8")
     done = subprocess.run(
         [verify, "--man=no", "--recursive-errors=no", "verify", *tmp_path.iterdir()],
@@ -104,6 +113,147 @@ def test_the_nightly_service_backs_up_purges_and_compacts(units, survey, tmp_pat
     with Store(restored) as store:
         assert operations.restore(store, backups / made) > 0
         assert store.surveys.get(survey.id).digest == survey.digest
+
+
+#: What the service `daemon` runs instead of halftruth: prints how it was called.
+SHOWING = """#!/bin/sh
+id -un; pwd -P; printf '%s\\n' "$HOME" "$#" "$@"; env | grep ^HALFTRUTH_ | sort; cat
+exit 7
+"""
+
+
+@dataclass
+class Wrapper:
+    """The wrapper of a service with the user `daemon`, in folders of a test."""
+
+    folder: Path
+
+    @property
+    def home(self) -> Path:
+        return self.folder / "lib" / "daemon"
+
+    def set(self, settings: str) -> None:
+        (self.folder / "etc" / "daemon.env").write_text(settings, encoding="utf-8")
+
+    def run(self, *words: str, said: str = "", prefix: Sequence[str] = ()):
+        environment = {"PATH": os.environ["PATH"], "HALFTRUTH_DATABASE": "sqlite:///of-root.db"}
+        return subprocess.run(
+            [*prefix, self.folder / "daemonctl", *words],
+            input=said,
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+
+
+@pytest.fixture
+def wrapper(root) -> Iterator[Wrapper]:
+    if os.geteuid() != 0:
+        missing("the right of root to act as another user")
+    program("setpriv")
+    with tempfile.TemporaryDirectory() as name:
+        made = Wrapper(Path(name))
+        text = (root / "docker/systemd/halftruthctl").read_text(encoding="utf-8")
+        for place, here in (("/etc/", "etc"), ("/var/lib/", "lib"), ("/opt/halftruth/bin/", ".")):
+            assert text.count(place) >= 1
+            text = text.replace(place, f"{made.folder / here}/")
+        for file, content in (("daemonctl", text), ("halftruth", SHOWING)):
+            (made.folder / file).write_text(content, encoding="utf-8")
+            (made.folder / file).chmod(0o755)
+        (made.folder / "etc").mkdir()
+        made.home.mkdir(parents=True)
+        for folder in (made.folder, made.home.parent, made.home):
+            folder.chmod(0o755)
+        shutil.chown(made.home, "daemon")
+        yield made
+
+
+def test_the_wrapper_runs_a_command_as_the_service_does(wrapper):
+    database = f"sqlite:///{wrapper.home}/daemon.db"
+    done = wrapper.run("survey", "publish", "a file.toml", said="typed\n")
+    assert done.stdout.splitlines() == [
+        *("daemon", str(wrapper.home), "/usr/sbin", "3", "survey", "publish", "a file.toml"),
+        *(f"HALFTRUTH_DATABASE={database}", "typed"),
+    ]
+    # The status of the command is that of the wrapper.
+    assert (done.returncode, done.stderr) == (7, "")
+
+
+def test_the_wrapper_reads_settings_as_systemd_does(wrapper):
+    wrapper.set(
+        "# Settings\n; more\n\n"
+        "HALFTRUTH_RATE_LIMIT=1000 per hour  \n"
+        '  HALFTRUTH_A="in quotes "\n'
+        "HALFTRUTH_B='$HOME `id`'\n"
+        "HALFTRUTH_C=$(touch made); touch made\n"
+        "HALFTRUTH_D=first\n"
+        "HALFTRUTH_D= a=b\n"
+        "HALFTRUTH_E=\n"
+        # The last line does not end.
+        "HALFTRUTH_DATABASE=postgresql://halftruth@db.example.org/halftruth"
+    )
+    settings = wrapper.run("serve").stdout.splitlines()[5:]
+    assert settings == [
+        "HALFTRUTH_A=in quotes ",
+        "HALFTRUTH_B=$HOME `id`",
+        "HALFTRUTH_C=$(touch made); touch made",
+        "HALFTRUTH_D=a=b",
+        "HALFTRUTH_DATABASE=postgresql://halftruth@db.example.org/halftruth",
+        "HALFTRUTH_E=",
+        "HALFTRUTH_RATE_LIMIT=1000 per hour",
+    ]
+    assert list(wrapper.home.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("HALFTRUTH_A", "expected NAME=value in each line"),
+        ("=secret", "expected NAME=value in each line"),
+        ("export HALFTRUTH_A=secret", "expected NAME=value in each line"),
+        ("HALFTRUTH-A=secret", "expected NAME=value in each line"),
+        ("1A=secret", "expected NAME=value in each line"),
+        ("HALFTRUTH_A=secret\\", "HALFTRUTH_A: expected a value without quotes and backslashes"),
+        ('HALFTRUTH_A="secret', "HALFTRUTH_A: expected a value without quotes and backslashes"),
+        ("HALFTRUTH_A='se'cret", "HALFTRUTH_A: expected a value without quotes and backslashes"),
+    ],
+)
+def test_the_wrapper_refuses_settings_that_it_cannot_read_as_systemd_does(wrapper, line, complaint):
+    wrapper.set(f"HALFTRUTH_MAX_BATCH=9\n{line}\n")
+    done = wrapper.run("survey", "list")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"daemonctl: {wrapper.folder}/etc/daemon.env: {complaint}\n"
+
+
+def test_the_wrapper_says_what_it_lacks(wrapper):
+    as_nobody = ("setpriv", "--reuid=nobody", "--clear-groups")
+    done = wrapper.run("survey", "list", prefix=as_nobody)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "daemonctl: only root can become the user daemon; expected sudo daemonctl\n"
+    )
+    wrapper.home.rmdir()
+    done = wrapper.run("survey", "list")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"daemonctl: there is no folder {wrapper.home}; expected that daemon.service was started"
+        " once\n"
+    )
+    (wrapper.folder / "daemonctl").rename(wrapper.folder / "no-servicectl")
+    done = subprocess.run([wrapper.folder / "no-servicectl"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "there is no user no-service; expected the one of no-service.service" in done.stderr
+
+
+@pytest.mark.parametrize("service", ["halftruth", "halftruth-relay"])
+def test_the_wrapper_has_the_places_of_its_unit(units, service):
+    unit = units[f"{service}.service"]
+    assert all_of(unit, "User") == [service]
+    assert all_of(unit, "WorkingDirectory") == [f"/var/lib/{service}"]
+    assert all_of(unit, "EnvironmentFile") == [f"-/etc/{service}.env"]
+    database = f"sqlite:////var/lib/{service}/{service}.db"
+    assert all_of(unit, "Environment") == [f"HALFTRUTH_DATABASE={database}"]
+    assert all_of(unit, "ExecStart")[0].startswith(f"{PROGRAM} ")
 
 
 @contextmanager
