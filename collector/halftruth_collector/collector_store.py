@@ -29,6 +29,9 @@ class OpenStore:
     does not answer, SchemaOutdated if its tables are of another version.
     """
 
+    #: Whether the database had no tables before.
+    is_new = False
+
     def __init__(self, url: str) -> None:
         self.database = Database(url)
         self.audit = AuditLog(self.database)
@@ -39,9 +42,10 @@ class OpenStore:
             self.database.close()
             if not isinstance(error, StoreUnavailable):
                 raise
-            shown = self.database.engine.url.render_as_string(hide_password=True)
             raise StoreUnavailable(
-                f"database {shown} cannot be used: {error}", field="database"
+                f"database {self.database.name} cannot be used: {error}",
+                field="database",
+                hint=error.hint,
             ) from None
 
     def __enter__(self) -> Self:
@@ -60,6 +64,7 @@ class OpenStore:
             version = read_version(connection)
         if version is None:
             self.database.migrate()
+            self.is_new = True
         else:
             check_version(version)
 

@@ -108,12 +108,20 @@ class StoreUnavailable(CollectorError):
     """The database does not respond.
 
     `is_undone` is true if the transaction was certainly rolled back. If the database stops
-    responding during a commit, the outcome is unknown.
+    responding during a commit, the outcome is unknown. `hint` is a cause that only the operator
+    may read, such as the owner of a file.
     """
 
-    def __init__(self, message: str, *, field: str | None = None, is_undone: bool = False) -> None:
+    def __init__(
+        self, message: str, *, field: str | None = None, is_undone: bool = False, hint: str = ""
+    ) -> None:
         super().__init__(message, field=field)
-        self.is_undone = is_undone
+        self.is_undone, self.hint = is_undone, hint
+
+    @property
+    def for_operators(self) -> str:
+        """The message with the hint, for logs and commands."""
+        return f"{self}: {self.hint}" if self.hint else str(self)
 
 
 class WorkersLost(CollectorError):

@@ -10,15 +10,28 @@ _SUFFIXES = ("", "-wal", "-shm", "-journal")
 
 
 def create_private(path: str | os.PathLike[str]) -> None:
-    """Create an empty file, readable by its owner alone, unless it exists."""
+    """Create an empty file for the owner of its folder, unless it exists; see `open_new`."""
     # An existing file is not opened: closing it would drop the locks that SQLite has on it.
     with suppress(FileExistsError):
-        os.close(open_new(path))
+        os.close(open_new(path, for_folder=True))
 
 
-def open_new(path: str | os.PathLike[str]) -> int:
-    """Open a new file for writing; FileExistsError if there is one."""
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+def open_new(path: str | os.PathLike[str], *, for_folder: bool = False) -> int:
+    """Open a new file for writing, readable by its owner alone; FileExistsError if there is one.
+
+    With `for_folder`, a file that root creates belongs to the owner of its folder, such as a
+    service that has to use it.
+    """
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    if for_folder and os.name == "posix" and os.geteuid() == 0:
+        try:
+            folder = os.stat(os.path.dirname(os.fspath(path)) or os.curdir)
+            os.fchown(descriptor, folder.st_uid, folder.st_gid)
+        except BaseException:
+            os.close(descriptor)
+            os.unlink(path)
+            raise
+    return descriptor
 
 
 def write_durably(file: IO[bytes], content: bytes) -> None:

@@ -136,7 +136,7 @@ class Main(Commands):
         except click.ClickException as error:
             message = error.format_message()
         except HalftruthError as error:
-            message = str(error)
+            message = getattr(error, "for_operators", str(error))
         finally:
             os.umask(umask)
         click.echo(f"halftruth: {' '.join(message.split())}", err=True)

@@ -26,6 +26,8 @@ def migrate(database: str) -> None:
     """
     with closing(Database(database)) as opened:
         before, now = opened.migrate()
+    if before != now:
+        options.name_written(opened, is_new=before is None)
     if before == now:
         click.echo(f"the tables are of version {now} already")
     else:
@@ -97,7 +99,7 @@ def backup(file: Path, store: Store) -> None:
 @options.database
 def restore(file: Path, database: str) -> None:
     """Restore a back-up FILE into an empty database, SQLite or PostgreSQL."""
-    with Store(database) as store, progress_bar("rows") as progress:
+    with options.naming(Store(database)) as store, progress_bar("rows") as progress:
         rows = operations.restore(store, file, progress)
     click.echo(f"{rows} rows from {file}")
 
@@ -121,7 +123,7 @@ def import_reports(file: Path, database: str) -> None:
 
     Either all of its reports are new, or all were imported before; importing a file again is safe.
     """
-    with Store(database) as store, progress_bar("reports") as progress:
+    with options.naming(Store(database)) as store, progress_bar("reports") as progress:
         done = operations.import_reports(store, file, progress)
     click.echo(f"counted {done.counted} reports; {done.repeated} had been counted before")
 
@@ -300,6 +302,6 @@ def retire_sealing(file: str, public: str, confirm: str | None, database: str) -
     wait until the reports under way have arrived. The command refuses while the key is used by a
     survey that is open, or that can be reopened because it has no reports.
     """
-    with open_existing_store(database) as store:
+    with options.naming(open_existing_store(database)) as store:
         operations.retire_sealing_key(store, Path(file), public, confirm=confirm)
     click.echo(f"retired {public}")

@@ -12,14 +12,16 @@ from halftruth_shared import ParameterError
 from halftruth_shared.analyses.reading import Field
 from tqdm import tqdm
 
-from ..collector_store import open_existing_store
+from ..collector_store import OpenStore, open_existing_store
 from ..errors import NotConfirmed
 from ..executors import Map, open_executor
 from ..ops.settings import DEFAULT_DATABASE, Config
+from ..store.database import Database
 from ..store.retention import KEEP_DAYS
 from .margins import margin_texts
 
 C = TypeVar("C", bound=Callable[..., Any] | click.Command)
+S = TypeVar("S", bound=OpenStore)
 
 database = click.option(
     "--database",
@@ -37,10 +39,31 @@ def store(command: Callable[..., None]) -> Callable[..., None]:
     @database
     @wraps(command)
     def run(*, database: str, **given: Any) -> None:
-        with open_existing_store(database, known_keys) as opened:
+        with naming(open_existing_store(database, known_keys)) as opened:
             command(store=opened, **given)
 
     return run
+
+
+@contextmanager
+def naming(opened: S) -> Iterator[S]:
+    """Close a store after the block; if that could write, name the database on standard error.
+
+    A command can easily run with another database than the service: in another folder, or without
+    its settings.
+    """
+    try:
+        with opened:
+            yield opened
+    finally:
+        name_written(opened.database, is_new=opened.is_new)
+
+
+def name_written(database: Database, *, is_new: bool) -> None:
+    """Name a database in which a writing transaction was committed, and say if it is new."""
+    if database.is_written:
+        new = "new " if is_new else ""
+        click.echo(f"halftruth: {new}database {database.name}", err=True)
 
 
 def confirmed(metavar: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

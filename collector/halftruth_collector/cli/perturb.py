@@ -67,7 +67,7 @@ def read(file: str, survey_file: str, key: str | None, count: str | None, databa
     """
     survey = read_survey(survey_file)
     reports = read_randomized(file, survey, key=key, count=count)
-    with Store(database) as store, progress_bar("reports") as progress:
+    with options.naming(Store(database)) as store, progress_bar("reports") as progress:
         done = operations.count_rows(store, survey, reports.pages(PAGE), progress)
     click.echo(
         f"counted {done.counted} reports in survey {survey.id};"

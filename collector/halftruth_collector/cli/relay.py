@@ -38,7 +38,8 @@ def serve(database: str, workers: int | None, **settings: object) -> None:
     # Fail here, in one line, if a setting is wrong or the database cannot be used.
     config = Config.from_environment()
     key_file(config)
-    RelayStore(database).close()
+    with options.naming(RelayStore(database)):
+        pass
     number = workers or config.workers or WORKERS
     run_server(database, program="relay", workers=number, threads=1, **settings)
 
@@ -89,7 +90,7 @@ def register(
             field="HALFTRUTH_RELAY_URL",
         )
     keys = key_file(config).keys.public
-    with RelayStore(database) as store:
+    with options.naming(RelayStore(database)) as store:
         done = operations.register(
             store,
             collector,
@@ -113,7 +114,7 @@ def status(database: str) -> None:
     """Print the status and the numbers of reports of every survey."""
     from ..relay.store import open_existing_relay
 
-    with open_existing_relay(database) as store:
+    with options.naming(open_existing_relay(database)) as store:
         rows = [(survey, store.held(survey)) for survey in store.all()]
     print_table(
         ["survey", "digest", "status", "held", "passed on", "not opened", "batch", "collector"],
@@ -148,7 +149,7 @@ def close(survey: str, confirm: str | None, database: str) -> None:
     from ..relay import operations
     from ..relay.store import open_existing_relay
 
-    with open_existing_relay(database) as store:
+    with options.naming(open_existing_relay(database)) as store:
         operations.close(store, survey, confirm=confirm)
     click.echo(f"{survey} is closed; the running relay passes its reports on")
 
@@ -166,7 +167,7 @@ def purge(days: int, confirm: str | None, database: str) -> None:
     from ..relay import operations
     from ..relay.store import open_existing_relay
 
-    with open_existing_relay(database) as store:
+    with options.naming(open_existing_relay(database)) as store:
         done = operations.purge(store, days, confirm=confirm)
     for id, ids, reports in done:
         click.echo(f"{id}: {ids} ids and {reports} reports deleted")

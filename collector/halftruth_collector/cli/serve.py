@@ -76,7 +76,8 @@ def serve(database: str, workers: int | None, threads: int | None, **settings: A
         from ..store.keys import SealingKeyFile
 
         SealingKeyFile(config.sealing_keys)
-    Store(database).close()
+    with options.naming(Store(database)):
+        pass
     run_server(
         database,
         workers=workers or config.workers or WORKERS,

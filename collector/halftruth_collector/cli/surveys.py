@@ -150,7 +150,7 @@ def publish(
     # Read the settings first, so that an error leaves everything unchanged.
     config = Config.from_environment(only=["max_gamma", "max_total_gamma"])
     sentences = Protection.of(new).sentences()
-    with Store(database, sealing_keys=options.known_keys) as store:
+    with options.naming(Store(database, sealing_keys=options.known_keys)) as store:
         changed = operations.publish_survey(
             store,
             new,

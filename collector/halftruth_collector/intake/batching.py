@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -173,10 +174,7 @@ class GroupCommit(Generic[Item, Outcome]):
             return self._commit(items) if items else []
         except StoreUnavailable as error:
             # A copy for each request, since raising an error modifies it.
-            return [
-                StoreUnavailable(str(error), field=error.field, is_undone=error.is_undone)
-                for _ in items
-            ]
+            return [copy(error) for _ in items]
         except Exception as error:
             if len(items) == 1:
                 return [error]

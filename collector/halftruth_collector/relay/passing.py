@@ -91,7 +91,7 @@ class Passing:
                 self.look(is_release_due=now != last)
                 last = now
             except StoreUnavailable as error:
-                self._log_once("", logging.ERROR, f"unavailable: {error}")
+                self._log_once("", logging.ERROR, f"unavailable: {error.for_operators}")
             except Exception as error:
                 # Log only the type, since the message can contain values.
                 self._log_once("", logging.ERROR, f"unforeseen {type(error).__name__}")

@@ -158,7 +158,8 @@ class Server(BaseApplication):
             except (StoreUnavailable, KeyFileError) as error:
                 # Retry, because a failing worker would stop the server, which had started with a
                 # usable database and keys.
-                _log.error("waiting: %s", error, extra=logs.AT_ONCE)
+                cause = getattr(error, "for_operators", error)
+                _log.error("waiting: %s", cause, extra=logs.AT_ONCE)
                 event_loop.sleep(1)
         self._receiving = RequestBuffer(
             self._app,

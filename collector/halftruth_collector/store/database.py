@@ -28,7 +28,7 @@ from sqlalchemy import (
     table,
 )
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import ExceptionContext, make_url
 from sqlalchemy.exc import (
     ArgumentError,
     DataError,
@@ -42,6 +42,7 @@ from sqlalchemy.sql.schema import Table
 
 from ..blocking import check_may_block
 from ..errors import SchemaOutdated, StoreRefused, StoreUnavailable
+from .file_access import describe_access
 from .tables import COMPACTED, VERSION
 
 _log = logging.getLogger(__name__)
@@ -78,6 +79,12 @@ _VERSION_TABLE = table("alembic_version", column("version_num", String))
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 
+#: Beginnings of SQLite's names of errors that owners and modes of files can cause.
+_OF_ACCESS = ("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PERM")
+
+#: Attribute of an error of the driver with the database that it is of.
+_DATABASE = "halftruth_database"
+
 #: Statement that writes a row without changing it.
 _UNCHANGED = "UPDATE alembic_version SET version_num = version_num"
 
@@ -100,10 +107,21 @@ class Database:
 
     Every transaction raises StoreUnavailable if the database does not answer. Before the commit
     the transaction was rolled back (``is_undone`` is true); during the commit, the outcome is
-    unknown. `url` is an SQLAlchemy URL of SQLite or PostgreSQL; any other one is a ParameterError.
+    unknown.
+
+    Parameters
+    ----------
+    url : str or URL
+        An SQLAlchemy URL of SQLite or PostgreSQL; any other one is a ParameterError.
+    file : Path, optional
+        Name of the file, if it is a back-up or an export instead of the database of a server. Then
+        ParameterError, which names the file, takes the place of StoreUnavailable.
     """
 
-    def __init__(self, url: str | URL) -> None:
+    def __init__(self, url: str | URL, file: Path | None = None) -> None:
+        self._file = file
+        #: Whether a writing transaction was committed here.
+        self.is_written = False
         try:
             parsed = make_url(url)
         except ArgumentError:
@@ -118,6 +136,7 @@ class Database:
             raise ParameterError(
                 f"database: the driver {parsed.drivername} is not installed", field="database"
             ) from None
+        event.listen(self.engine, "handle_error", self._mark)
         # By default, each statement of a PostgreSQL transaction sees a different snapshot.
         level = {} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
         self._readers = self.engine.execution_options(**level)
@@ -125,7 +144,7 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """Begin a transaction that reads one snapshot of the database."""
-        with _failures(), self._readers.begin() as connection:
+        with self._failures(), self._readers.begin() as connection:
             yield connection
 
     @contextmanager
@@ -148,7 +167,7 @@ class Database:
         """
         commits = False
         try:
-            with _failures(), self.engine.connect() as connection:
+            with self._failures(), self.engine.connect() as connection:
                 seconds = _LOCK_TIMEOUT if lock_timeout is None else lock_timeout
                 connection = connection.execution_options(halftruth_lock_timeout=seconds)
                 with connection.begin():
@@ -156,6 +175,7 @@ class Database:
                         connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{lock_timeout}s'")
                     yield connection
                     commits = True
+                self.is_written = True
         except StoreUnavailable as error:
             error.is_undone = not commits
             raise
@@ -163,7 +183,7 @@ class Database:
     @contextmanager
     def autocommit_cursor(self) -> Iterator[Any]:
         """Yield a cursor of the driver in autocommit mode, without a transaction."""
-        with _failures():
+        with self._failures():
             connection = self.engine.raw_connection()
             try:
                 # An unfinished statement would block the next one.
@@ -239,6 +259,57 @@ class Database:
             self.compact()
         except (SchemaOutdated, StoreUnavailable):
             _log.warning("%s: run 'halftruth admin compact'", warning)
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        """Convert errors of the driver, without their messages, which can quote values."""
+        check_may_block()
+        try:
+            yield
+        except PoolTimeout:
+            raise StoreUnavailable("the database does not answer (too many wait for it)") from None
+        except DBAPIError as error:
+            # A transaction of another database may surround or contain that of this one.
+            raise getattr(error, _DATABASE, self)._convert(error) from None
+
+    def _mark(self, context: ExceptionContext) -> None:
+        """Record in an error of the driver which database it is of."""
+        setattr(context.sqlalchemy_exception or context.original_exception, _DATABASE, self)
+
+    def _convert(self, error: DBAPIError) -> HalftruthError:
+        if isinstance(error, (DataError, IntegrityError)):
+            return StoreRefused(
+                f"the database refused what it was told ({type(error.orig).__name__})"
+            )
+        # SQLite raises the same class for a full disk, a damaged file and a lock.
+        reason = getattr(error.orig, "sqlite_errorname", type(error.orig).__name__)
+        if self._file is not None:
+            action = "read" if self._is_read_only else "written"
+            return ParameterError(f"file: {self._file} cannot be {action} ({reason})", field="file")
+        hint = ""
+        if self.path is not None and reason.startswith(_OF_ACCESS):
+            hint = describe_access(self.path)
+        return StoreUnavailable(f"the database does not answer ({reason})", hint=hint)
+
+    @property
+    def _is_read_only(self) -> bool:
+        return self.engine.url.query.get("mode") == "ro"
+
+    @property
+    def path(self) -> Path | None:
+        """Path of an SQLite file; None for PostgreSQL, a URI and a database in memory."""
+        url = self.engine.url
+        file = url.database if self.is_sqlite and "uri" not in url.query else None
+        return Path(file) if file and file != ":memory:" else None
+
+    @property
+    def name(self) -> str:
+        """URL for people, with the absolute path of a file and without passwords."""
+        url = self.engine.url.set(drivername=self.engine.dialect.name)
+        if self.path is not None:
+            url = url.set(database=str(self.path.absolute()))
+        secret = [name for name in url.query if "password" in name]
+        return url.difference_update_query(secret).render_as_string(hide_password=True)
 
     @property
     def is_sqlite(self) -> bool:
@@ -351,24 +422,6 @@ def _engine(url: URL) -> Engine:
     if url.get_backend_name() == "sqlite":
         _prepare_sqlite(engine, url)
     return engine
-
-
-@contextmanager
-def _failures() -> Iterator[None]:
-    """Convert errors of the driver, without their messages, which can quote values."""
-    check_may_block()
-    try:
-        yield
-    except PoolTimeout:
-        raise StoreUnavailable("the database does not answer (too many wait for it)") from None
-    except (DataError, IntegrityError) as error:
-        raise StoreRefused(
-            f"the database refused what it was told ({type(error.orig).__name__})"
-        ) from None
-    except DBAPIError as error:
-        # SQLite raises the same class for a full disk, a damaged file and a lock.
-        reason = getattr(error.orig, "sqlite_errorname", type(error.orig).__name__)
-        raise StoreUnavailable(f"the database does not answer ({reason})") from None
 
 
 def _prepare_sqlite(engine: Engine, url: URL) -> None:

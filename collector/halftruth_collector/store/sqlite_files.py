@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 from halftruth_shared import ParameterError
+from halftruth_shared.private_files import create_private
 from sqlalchemy import URL, Connection, Select, Table, insert
 
 from ..errors import SchemaOutdated, StoreUnavailable
@@ -61,7 +62,7 @@ def new_file(file: Path) -> Iterator[Database]:
         raise ParameterError(f"file: {file} exists; expected a new name", field="file")
     unfinished = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
     try:
-        os.close(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        create_private(unfinished)
         database = Database(URL.create("sqlite", database=str(unfinished)))
         try:
             database.migrate()

@@ -74,7 +74,7 @@ def status_of(error: HalftruthError) -> int:
 def _handle_ours(error: HalftruthError) -> Response:
     status = status_of(error)
     if status == 503 and not service().stopping.is_set():
-        g.unavailable = str(error)
+        g.unavailable = getattr(error, "for_operators", str(error))
     detail = str(error)
     if isinstance(error, errors.StoreUnavailable) and "may_be_counted" in g:
         detail += f"; {_UNCERTAIN if g.may_be_counted and not error.is_undone else _NOT_COUNTED}"

@@ -4,6 +4,7 @@ import math
 import threading
 import time
 from collections.abc import Callable
+from copy import copy
 
 from halftruth_shared import HalftruthError
 
@@ -47,4 +48,4 @@ class Readiness:
         error = self._error
         if error is not None:
             # Raise a copy, since raising an error modifies it.
-            raise type(error)(str(error), field=error.field)
+            raise copy(error)

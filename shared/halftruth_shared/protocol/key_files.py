@@ -25,10 +25,13 @@ from ..private_files import open_new, write_durably
 _FOR_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
-def create_key_file(path: str | Path, content: bytes) -> None:
-    """Write private keys to a new file with mode 0600; KeyFileError if it exists."""
+def create_key_file(path: str | Path, content: bytes, *, for_folder: bool = False) -> None:
+    """Write private keys to a new file with mode 0600; KeyFileError if it exists.
+
+    With `for_folder`, a file that root creates belongs to the owner of its folder.
+    """
     try:
-        _write_new(Path(path), content)
+        _write_new(Path(path), content, for_folder)
     except FileExistsError:
         raise KeyFileError(f"{path}: exists; expected the name of a new file") from None
     except (OSError, ValueError) as error:
@@ -100,8 +103,8 @@ def _replace(old: Path, new: Path, change: Callable[[bytes], bytes]) -> bytes:
     return content
 
 
-def _write_new(path: Path, content: bytes) -> None:
-    with open(open_new(path), "wb") as file:
+def _write_new(path: Path, content: bytes, for_folder: bool) -> None:
+    with open(open_new(path, for_folder=for_folder), "wb") as file:
         try:
             # A public key must not outlive its private one.
             write_durably(file, content)

@@ -117,13 +117,14 @@ class SealingKeys:
 def create_sealing_key(path: str | Path) -> str:
     """Add a new key as the newest to a file, which is created if it does not exist.
 
-    Returns its public key. Raises KeyFileError if the file cannot be read or written, or its
-    content is invalid.
+    Returns its public key. A file that root creates belongs to the owner of its folder. Raises
+    KeyFileError if the file cannot be read or written, or its content is invalid.
     """
     if Path(path).exists():
         return _change(path, SealingKeys._with_new).public[0]
     keys = SealingKeys.create()
-    create_key_file(path, keys.to_pem())
+    # The server has to read it, whoever creates it.
+    create_key_file(path, keys.to_pem(), for_folder=True)
     return keys.public[0]
 
 

@@ -109,13 +109,21 @@ WRITTEN = (
 )
 
 
-def test_each_command_runs_and_logs_its_operation(done, store, database):
+def test_each_command_runs_and_logs_its_operation(halftruth, done, store, database, tmp_path):
     places = {"database": database, "today": f"{datetime.now(UTC):%Y-%m-%d}"}
     for line in COMMANDS.strip().splitlines():
         words, _, said = line.partition(" |")
         places["token"] = next((each.id for each in store.tokens.all()), "")
-        printed = done(*words.format(**places).split())
+        before = len(store.audit.all())
+        status, printed, complaint = halftruth(*words.format(**places).split())
+        assert status == 0, words
         assert re.sub(" +", " ", said.strip()) in re.sub(" +", " ", printed), words
+        # What a command has written is in the database that it names.
+        if len(store.audit.all()) > before:
+            assert complaint == f"halftruth: database {database}\n", words
+        elif "new.db" in words:
+            new = "new " if "migrate" in words else ""
+            assert complaint == f"halftruth: {new}database sqlite:///{tmp_path}/new.db\n"
     assert ", ".join(entry.action for entry in store.audit.all()) == WRITTEN
     entries = done("admin", "audit-log", "--json").splitlines()
     assert [json.loads(each)["action"] for each in entries] == WRITTEN.split(", ")
@@ -203,12 +211,15 @@ def test_the_output_of_sign_publishes_a_signed_survey(
     assert done("admin", "key", "list").splitlines()[-1].split()[-1] != "no"
 
 
-def test_invitations_to_a_survey_that_does_not_need_them_cause_a_warning(halftruth, published):
+def test_invitations_to_a_survey_that_does_not_need_them_cause_a_warning(
+    halftruth, published, database
+):
     status, said, complaint = halftruth("survey", "invite", "create", "health", "1")
     assert status == 0
     assert INVITATION.fullmatch(said.strip())
-    assert complaint.count("\n") == 1
-    assert "takes reports without invitations, too" in complaint
+    [warning, named] = complaint.splitlines()
+    assert "takes reports without invitations, too" in warning
+    assert named == f"halftruth: database {database}"
 
 
 def test_single_invitations_can_be_withdrawn(done):
@@ -235,7 +246,9 @@ def test_links_and_cards_are_created(done, store):
 
 
 @pytest.mark.parametrize("setting", ["HALFTRUTH_MAX_GAMMA", "HALFTRUTH_PROXIES"])
-def test_an_invalid_limit_of_the_form_prevents_publication(halftruth, store, monkeypatch, setting):
+def test_an_invalid_limit_of_the_form_prevents_publication(
+    halftruth, store, database, monkeypatch, setting
+):
     monkeypatch.setenv(setting, "x")
     status, _, complaint = halftruth("survey", "publish", "health.toml")
     # The command reads only the limit of the form, since it prints whether the form accepts it.
@@ -244,7 +257,7 @@ def test_an_invalid_limit_of_the_form_prevents_publication(halftruth, store, mon
         assert complaint.startswith("halftruth: HALFTRUTH_MAX_GAMMA: expected")
         assert store.surveys.all() == []
     else:
-        assert (status, complaint) == (0, "")
+        assert (status, complaint) == (0, f"halftruth: database {database}\n")
         assert [each.id for each in store.surveys.all()] == ["health"]
 
 
@@ -352,7 +365,8 @@ def test_sealing_keys_are_created_listed_and_retired(command, tmp_path):
     complaint = command(*retire, second)[2]
     assert complaint.startswith(f"halftruth: database: there is no file {tmp_path}/collector.db; ")
     Store(database).close()
-    assert command(*retire, second) == (0, f"retired {second}\n", "")
+    named = f"halftruth: database {database}\n"
+    assert command(*retire, second) == (0, f"retired {second}\n", named)
     assert SealingKeys.read(path).public == (third, first)
     status, said, complaint = command(*retire, second)
     assert (status, said) == (2, "")

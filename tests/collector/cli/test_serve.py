@@ -50,7 +50,11 @@ def test_numbers_of_processes_are_options_and_settings(
     for name, text in variables.items():
         monkeypatch.setenv(f"HALFTRUTH_{name}", text)
     database = f"sqlite:///{tmp_path / 'halftruth.db'}"
+    named = f"halftruth: new database {database}\n"
+    assert command("serve", "--database", database, *options) == (0, "", named)
+    # The next start creates none.
     assert command("serve", "--database", database, *options) == (0, "", "")
+    del handed[1:]
     assert [(each["workers"], each["threads"]) for each in handed] == [expected]
 
 
@@ -62,7 +66,8 @@ def test_a_relay_has_one_process_unless_another_number_is_set(
     if text:
         monkeypatch.setenv("HALFTRUTH_WORKERS", text)
     database = f"sqlite:///{tmp_path / 'relay.db'}"
-    assert command("relay", "serve", "--database", database) == (0, "", "")
+    named = f"halftruth: new database {database}\n"
+    assert command("relay", "serve", "--database", database) == (0, "", named)
     assert [(each["workers"], each["program"]) for each in handed] == [(expected, "relay")]
 
 
@@ -85,13 +90,15 @@ def test_unknown_variables_are_named_at_the_start_with_the_closest_setting(
         monkeypatch.setenv(name, "secret")
     monkeypatch.setenv("HALFTRUTH_MAX_GAMA", "secret")
     monkeypatch.setenv("HALFTRUTH_COLOUR", "secret")
-    status, said, warned = command(*program, "--database", f"sqlite:///{tmp_path / 'new.db'}")
+    database = f"sqlite:///{tmp_path / 'new.db'}"
+    status, said, warned = command(*program, "--database", database)
     assert (status, said) == (0, "")
-    assert warned.splitlines() == [
+    assert sorted(warned.splitlines()) == [
         "halftruth: HALFTRUTH_COLOUR: there is no such setting, so it has no effect;"
         " docs/operating.md lists the settings",
         "halftruth: HALFTRUTH_MAX_GAMA: there is no such setting, so it has no effect; did you mean"
         " HALFTRUTH_MAX_GAMMA?",
+        f"halftruth: new database {database}",
     ]
     assert len(handed) == 1
 

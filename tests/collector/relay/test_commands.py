@@ -17,8 +17,8 @@ def relay(command, relay_database, tmp_path, monkeypatch):
     return lambda *words: command("relay", *words)
 
 
-def test_a_survey_from_registration_to_purge(make, relay, monkeypatch):
-    parties = make(batch=2)
+def test_a_survey_from_registration_to_purge(make, relay, relay_database, monkeypatch):
+    parties, named = make(batch=2), f"halftruth: database {relay_database}\n"
     url, digest = parties.survey.relay.url, parties.survey.digest
     monkeypatch.setenv("HALFTRUTH_TOKEN", parties.token)
     words = ("register", parties.url, "health", "--digest", digest)
@@ -33,13 +33,13 @@ def test_a_survey_from_registration_to_purge(make, relay, monkeypatch):
         0,
         f"registered health with digest {digest}, until the collector closes it\n"
         "passes on at least 2 reports, or none\n",
-        "",
+        named,
     )
     parties.send(Device((0, 0)))
     assert relay("close", "health", "--confirm", "health") == (
         0,
         "health is closed; the running relay passes its reports on\n",
-        "",
+        named,
     )
     parties.passing().look()
     said = relay("status")[1]
