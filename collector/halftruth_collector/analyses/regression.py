@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import msgspec
 import numpy as np
+import scipy
 from halftruth_shared import DomainTooLarge, EstimateError, ParameterError, Survey
 from halftruth_shared.analyses.base import ModelFit
 from halftruth_shared.analyses.regression import RegressionQuery
@@ -12,10 +14,12 @@ from halftruth_shared.results import Block, Caveat, Result, Show, note, warning
 from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.long_table import Row
 from halftruth_shared.results.wording import items, quoted, quoted_items
+from numpy.typing import NDArray
 
 from ..estimation.answers import answers_of, nothing_missing, presence
 from ..estimation.automatic import modelled
 from ..estimation.bounds import Array
+from ..estimation.contrasts import Groups, compare_groups
 from ..estimation.domain import Domain
 from ..estimation.equation import Equation, equation
 from ..estimation.estimates import covariance_of
@@ -26,16 +30,25 @@ from ..estimation.model import (
     at_independence,
     channel_of_outcome,
     described,
-    off_the_edge,
     perturbed_outcome_regression,
     shares,
 )
+from ..estimation.reconstruction import reconstruction
 from ..estimation.regression import Regression, carries, fit_table
 from ..estimation.reliability import WELL_FILLED
 from ..estimation.table import COVARIANCE_CELLS, Table
 from .base import Analysis, AnalysisContext, clearest, errors_naming, middle_answer
 from .coefficients import UNIT, Method, coefficient_rows, term_of
 from .deciding import AtLevel, claimed, count_in_words, decide_rows
+
+#: Share of the answer in every category for which a design has to determine a regression.
+_RARE = 0.02
+
+#: Largest number of predictors for which the model has all interactions by default.
+_FEW = 2
+
+#: A p-value whose complement is rounded.
+_TINY = 1e-8
 
 #: Standard error of a log odds ratio, for independent answers, above which a model has no p-value:
 #: in simulations with 20 000 reports by the gamma-diagonal matrix and 432 cells, 19 % of the
@@ -51,10 +64,13 @@ class Fitted:
     method: Method
     caveats: Sequence[Caveat] = ()
     model_fit: ModelFit | None = None
+    #: Test of each coefficient.
+    test: Literal["score", "Wald"] = "Wald"
 
-
-class _NotCarried(Exception):
-    """The reports are not expected to determine the regression from its table."""
+    @property
+    def is_saturated(self) -> bool:
+        """True for a model of the questions of the regression with all their interactions."""
+        return self.method == "model" and self.model_fit is None
 
 
 def compute(counted: AnalysisContext, query: RegressionQuery) -> Result[RegressionQuery]:
@@ -84,11 +100,17 @@ def caveats_of(query: RegressionQuery, model: Equation, fitted: Fitted) -> Itera
         yield warning("no coefficients", reason=fit.undefined, terms=terms, by_model=by_model)
     else:
         yield from fitted.caveats
-    yield note("regression", method=fitted.method, question=query.outcome, answers=model.present)
+    yield note(
+        "regression",
+        method=fitted.method,
+        question=query.outcome,
+        answers=model.present,
+        own=fitted.is_saturated,
+    )
     if odds:
         yield note("odds ratios")
     yield note("held constant", interactions=bool(query.interactions))
-    yield note("p-values of coefficients", method=fitted.method, odds=odds)
+    yield note("p-values of coefficients", method=fitted.method, odds=odds, test=fitted.test)
     if len(model.predictors.terms) > 2:
         yield note("adjusted", rate=1 - query.confidence, what="coefficient")
 
@@ -112,9 +134,13 @@ def _fitted(counted: AnalysisContext, query: RegressionQuery, model: Equation) -
         sample = query.target == "population" and query.population is None
         fallback = query.estimate == "auto" and query.model != "linear" and sample
         try:
-            return _from_table(counted, query, model, carried=fallback)
-        except _NotCarried:
-            pass
+            if not fallback:
+                return _from_table(counted, query, model)
+            if _is_carried(counted, model):
+                fitted = _from_table(counted, query, model)
+                # Rare: the design determines the regression, but not with these few people.
+                if fitted.fit.undefined is None:
+                    return fitted
         except (DomainTooLarge, EstimateError, ParameterError) as error:
             by_moment = query.estimate == "moment" and query.model != "linear"
             if by_moment or (isinstance(error, EstimateError) and not fallback):
@@ -137,6 +163,10 @@ def _fitted(counted: AnalysisContext, query: RegressionQuery, model: Equation) -
     channel = channel_of_outcome(counted.survey, query.outcome, known)
     if channel is not None and model.outcome.is_distribution and not query.merge:
         return _from_outcome(counted, query, model, channel)
+    own = [*model.names, *query.where]
+    few = query.estimate == "auto" and len(query.predictors) <= _FEW
+    if few and _is_identified(counted, own):
+        return _from_own_model(counted, query, model)
     return _from_model(counted, query, model)
 
 
@@ -154,37 +184,110 @@ def _from_outcome(
     return Fitted(fit, "outcome", [note("left out of regression")] if missing else [])
 
 
-def _from_table(
-    counted: AnalysisContext, query: RegressionQuery, model: Equation, *, carried: bool
-) -> Fitted:
-    """Return the regression from the unbiased table of all its answers.
+def _is_carried(counted: AnalysisContext, model: Equation) -> bool:
+    """Return whether the design determines a logistic regression, even of a rare answer.
 
-    With `carried`, a table that is not expected to determine the regression raises `_NotCarried`.
+    Of the counts, only the number of reports of each view is used, so the choice is known before
+    the field work. Predictors are even, and the answer has a share of 2 or 98 % in every category:
+    a rule about the share among all people would keep the surveys in which the answer is frequent
+    by chance in its rarest category.
     """
+    _check_table(model)
+    with errors_naming("predictors"):
+        table = counted.estimator.table(model.names)
+    kept = nothing_missing(counted.estimator.schema, model.names)
+    *predictors, answers = table.value.shape
+    even = [np.full(size, 1 / size) for size in predictors]
+    attribute = counted.estimator.schema.attributes[
+        counted.estimator.schema.position(model.names[-1])
+    ]
+    present = [attribute.categories.index(answer) for answer in model.present.values()]
+    for rare in (_RARE, 1 - _RARE):
+        shares = np.full(answers, (1 - rare) / (answers - len(present)))
+        shares[present] = rare / len(present)
+        if not carries(table, model, [*even, shares], kept):
+            return False
+    return True
+
+
+def _check_table(model: Equation) -> None:
     if model.cells > COVARIANCE_CELLS:
         raise DomainTooLarge(
             f"predictors: a table of {model.cells} cells; expected at most {COVARIANCE_CELLS}, so"
             " fewer predictors, or estimate=model",
             field="predictors",
         )
+
+
+def _from_table(counted: AnalysisContext, query: RegressionQuery, model: Equation) -> Fitted:
+    """Return the regression from the unbiased table of all its answers."""
+    _check_table(model)
     with errors_naming("predictors"):
         table = counted.estimator.table(model.names)
     reports = float(np.median(table.effective_reports))
     kept = nothing_missing(counted.estimator.schema, model.names)
-    if carried:
-        of_one = [counted.estimator.table([name]) for name in model.names]
-        single = [off_the_edge(each.value, each.reports) for each in of_one]
-        if not carries(table, model, single, kept):
-            raise _NotCarried
     fit = (fit_linear_table if query.model == "linear" else fit_table)(table, model, kept)
     few = [warning("few reports", reports=reports)] if reports < WELL_FILLED else []
-    return Fitted(fit, "moment", few)
+    return Fitted(fit, "moment", few, test="score")
 
 
 def _from_pairs(counted: AnalysisContext, model: Equation) -> Fitted:
     """Return the linear regression from the unbiased tables of all pairs of its answers."""
     with errors_naming("predictors"):
-        return Fitted(fit_linear_pairs(counted.estimator, model), "moment")
+        return Fitted(fit_linear_pairs(counted.estimator, model), "moment", test="score")
+
+
+def _from_own_model(counted: AnalysisContext, query: RegressionQuery, model: Equation) -> Fitted:
+    """Return the regression from a model of its own questions with all their interactions.
+
+    Such a model assumes nothing, and has coefficients whatever was reported. With one predictor,
+    the test of a coefficient is that of equal shares in two categories.
+    """
+    names = [*model.names, *query.where]
+    with errors_naming("predictors"):
+        answers = counted.model([names], names)
+        fit = _fit_model(counted, answers, query, model)
+        far = _far(counted, answers, query, model)
+    z = _scores_of_shares(counted, query, model)
+    return _without_imprecise(fit, far, z)
+
+
+def _is_identified(counted: AnalysisContext, names: Sequence[str]) -> bool:
+    """Return whether the reports identify the interaction of some questions."""
+    try:
+        reconstruction(counted.survey).check(names)
+    except (EstimateError, ParameterError):
+        return False
+    return True
+
+
+def _scores_of_shares(
+    counted: AnalysisContext, query: RegressionQuery, model: Equation
+) -> Array | None:
+    """Return score tests that an answer is as frequent as with the reference, if there are any.
+
+    With one predictor without scores, a coefficient is 0 if and only if these shares are equal. The
+    statistic of the intercept is NaN.
+    """
+    schema = counted.estimator.schema
+    attributes = [schema.attributes[schema.position(name)] for name in model.names]
+    predictor, outcome = attributes[0], attributes[-1]
+    if len(attributes) > 2 or model.scores or any(each.missing for each in attributes):
+        return None
+    table = counted.estimator.table(model.names)
+    [answer] = model.present.values()
+    groups = Groups.of_table(
+        table,
+        predictor.categories,
+        range(len(predictor.categories)),
+        outcome.categories.index(answer),
+    )
+    reference = predictor.categories.index(model.reference[predictor.name])
+    effects = compare_groups(groups, reference, confidence=query.confidence)
+    p_values = np.clip(effects.p_value, np.finfo(float).tiny, 1.0)
+    z = np.sign(effects.value) * scipy.special.ndtri(1 - p_values / 2)
+    z = np.where(p_values < _TINY, -np.sign(effects.value) * scipy.special.ndtri(p_values / 2), z)
+    return np.concatenate([[np.nan], z])
 
 
 def _from_model(counted: AnalysisContext, query: RegressionQuery, model: Equation) -> Fitted:
@@ -202,17 +305,34 @@ def _from_model(counted: AnalysisContext, query: RegressionQuery, model: Equatio
             about = names
             answers = counted.model(crossed, about)
         fit = _fit_model(counted, answers, query, model)
-        # Select by expected errors: selection by estimated errors would favour underestimated ones.
-        even = at_independence(counted.survey, counted.counts, answers)
-        far = _fit_model(counted, even, query, model).standard_error > _FAR
+        far = _far(counted, answers, query, model)
     fitted = described(counted.survey, counted.counts, crossed, about)
-    if not far.any():
-        return Fitted(fit, "model", model_fit=fitted)
+    return replace(_without_imprecise(fit, far, None), model_fit=fitted)
+
+
+def _far(
+    counted: AnalysisContext, answers: LoglinearModel, query: RegressionQuery, model: Equation
+) -> NDArray[np.bool_]:
+    """Return which coefficients would be too imprecise to test if answers were independent.
+
+    Selection by estimated errors would favour underestimated ones.
+    """
+    even = at_independence(counted.survey, counted.counts, answers)
+    return np.asarray(_fit_model(counted, even, query, model).standard_error > _FAR)
+
+
+def _without_imprecise(fit: Regression, far: NDArray[np.bool_], z: Array | None) -> Fitted:
+    """Return a fit by a model without what is too imprecise, and with score tests if given."""
+    if z is not None:
+        fit, untested = replace(fit, z=np.where(np.isnan(z) & ~far, fit.z, z)), far & np.isnan(z)
+    else:
+        fit, untested = replace(fit, z=np.where(far, np.nan, fit.z)), far
     # The odds of a rare answer are biased towards 1, and their interval has too low coverage.
     known = np.ones_like(fit.covariance)
     known[0] = known[:, 0] = np.nan if far[0] else 1.0
-    tested = replace(fit, z=np.where(far, np.nan, fit.z), covariance=fit.covariance * known)
-    return Fitted(tested, "model", [warning("untested coefficients", limit=_FAR)], fitted)
+    fit = replace(fit, covariance=fit.covariance * known)
+    few = [warning("untested coefficients", limit=_FAR)] if untested[1:].any() else []
+    return Fitted(fit, "model", few, test="Wald" if z is None else "score")
 
 
 def _fit_model(
@@ -270,13 +390,15 @@ def _tested(result: Result[RegressionQuery]) -> str:
 
 def decide(result: Result[RegressionQuery], at_level: AtLevel) -> tuple[list[Test], list[Claim]]:
     """Decide which predictors have an effect, from the p-values of their coefficients."""
-    [method] = [each.values["method"] for each in result.caveats if each.code == "regression"]
+    [test] = [
+        each.values["test"] for each in result.caveats if each.code == "p-values of coefficients"
+    ]
     return decide_rows(
         result,
         at_level,
         "effect",
         result.places(_tested(result)),
-        name="score" if method == "moment" else "Wald",
+        name=test,
         rate=1 - result.query.confidence,
     )
 

@@ -82,10 +82,11 @@ class RegressionQuery(EstimateQuery[Result[Any]], frozen=True, kw_only=True):
     estimate: Annotated[
         Literal["auto", "moment", "model"],
         Meta(
-            description="By the unbiased table of all these answers (moment), by one model of all"
-            " answers without interactions of three or more but those named (model), or by the"
-            " table where reports like these can be expected to determine the coefficients, and"
-            " else by the model (auto)."
+            description="By the unbiased table of these answers (moment), or by one model of all"
+            " answers without interactions of three or more but those named (model). By default"
+            " (auto) the table is taken if the design determines the coefficients even of a rare"
+            " answer; else a model: of these questions with all their interactions for up to two"
+            " predictors, and of all answers for more."
         ),
     ] = "auto"
     merge: MergeOf = msgspec.field(default_factory=dict)

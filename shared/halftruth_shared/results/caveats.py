@@ -255,7 +255,9 @@ def _no_coefficients(
     return f"{text}."
 
 
-def _regression(method: str, question: str = "", answers: Mapping[str, str] | None = None) -> str:
+def _regression(
+    method: str, question: str = "", answers: Mapping[str, str] | None = None, own: bool = False
+) -> str:
     """Describe the outcome of a regression, and how it was estimated."""
     about = (
         f"log odds of {quoted_items(answers)}" if answers else f"mean score of {quoted(question)}"
@@ -263,7 +265,10 @@ def _regression(method: str, question: str = "", answers: Mapping[str, str] | No
     by = {
         "moment": "from the unbiased tables of these answers, without assumptions about how answers"
         " depend on each other.",
-        "model": "from one model of all answers.",
+        "model": "from a model of these questions with all their interactions, which assumes"
+        " nothing about how answers depend on each other."
+        if own
+        else "from one model of all answers.",
         "outcome": "by the likelihood of the outcome, given predictors that are not perturbed. The"
         " equation is assumed to hold; nothing is assumed about the predictors.",
     }
@@ -283,13 +288,13 @@ def _held_constant(interactions: bool) -> str:
     )
 
 
-def _tested(method: str, odds: bool) -> str:
+def _tested(method: str, odds: bool, test: str) -> str:
     if not odds:
         return (
             "p-values are of score tests; an interval contains the values that such a test does not"
             " reject."
         )
-    if method == "moment":
+    if test == "score":
         return (
             "Intervals are normal approximations. The p-values are of score tests; they can differ"
             " slightly from the intervals."

@@ -40,6 +40,10 @@ def keep(schema):
     return RandomizedResponse(dict.fromkeys(schema.names, "0.6"))
 
 
+def keep_most(schema):
+    return RandomizedResponse(dict.fromkeys(schema.names, "0.9"))
+
+
 def gamma_diagonal(_):
     return GammaDiagonal(19)
 
@@ -101,10 +105,17 @@ def test_domains_and_named_interactions_affect_the_choice():
     assert chosen == ["moment", "model", "model", "moment"]
 
 
-@pytest.mark.parametrize(("rare", "method"), [(0.5, "moment"), (0.04, "model")])
-def test_regressions_on_two_predictors_have_coefficients_by_default(rare, method):
-    for seed in range(3):
-        of = counted(split(2), 5, 15_000, rare, seed)
+@pytest.mark.parametrize(
+    ("mechanism", "reports", "method"),
+    [(split(2), 15_000, "model"), (keep_most, 100_000, "moment")],
+)
+@pytest.mark.parametrize("rare", [0.5, 0.04])
+def test_regressions_on_two_predictors_have_coefficients_by_default(
+    mechanism, reports, method, rare
+):
+    """The estimator follows from the design, whatever the shares of the answers are."""
+    for seed in range(2):
+        of = counted(mechanism, 5, reports, rare, seed)
         query = RegressionQuery(outcome="q0", predictors=["q1", "q2"])
         result = ANALYSES["regression"].compute(of, query)
         [said] = [each.values for each in result.caveats if each.code == "regression"]

@@ -223,10 +223,13 @@ def test_coefficients_of_rare_answers_are_not_tested_despite_small_errors(monkey
         assert {each.reliability for each in coefficients(result)[1:]} == {"not usable"}
 
 
-def test_a_table_is_preferred_to_the_model_if_available(reports):
+def test_a_model_of_few_predictors_assumes_nothing_by_default(reports):
     asked = {"outcome": "b", "predictors": ["d"]}
-    assert method(regression(reports, **asked, estimate="auto")) == "moment"
-    assert method(regression(reports, **asked)) == "model"
+    assert method(regression(reports, **asked, estimate="moment")) == "moment"
+    for estimate, assumes in (("auto", False), ("model", True)):
+        result = regression(reports, **asked, estimate=estimate)
+        assert method(result) == "model"
+        assert (result.model_fit is not None) == assumes
 
 
 def test_requests_that_the_model_cannot_fit_are_refused(reports):
