@@ -18,7 +18,7 @@ from halftruth_client import (
 from halftruth_client import client as client_module
 from halftruth_client.catalog import Entry
 from halftruth_collector import operations
-from halftruth_shared import GammaDiagonal, Relay, Survey
+from halftruth_shared import GammaDiagonal, ParameterError, Relay, Survey
 from halftruth_shared.protocol.terms import Terms
 from wire import PATIENCE, free_port, listening
 
@@ -50,6 +50,27 @@ def test_the_outbox_is_readable_only_by_its_owner(tmp_path):
     outbox = tmp_path / "outbox.db"
     Client(NOWHERE, max_gamma="19", outbox=outbox)
     assert stat.S_IMODE(outbox.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("name", [":memory:", "file::memory:?cache=shared", "out box?.db"])
+def test_every_name_of_an_outbox_is_a_file(live, survey, record, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    statuses = [
+        Client(live.url, max_gamma="19", outbox=name)
+        .submit(survey, record, respondent="ada")
+        .status
+        for _ in range(2)
+    ]
+    assert statuses == ["accepted", "duplicate"]
+    assert (tmp_path / name).is_file()
+
+
+@pytest.mark.parametrize("outbox", ["", ".", "no/where/outbox.db", 7])
+def test_an_outbox_that_is_no_file_is_refused(tmp_path, monkeypatch, outbox):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ParameterError, match=r"^outbox: .*expected a file for reports") as refused:
+        Client(NOWHERE, max_gamma="19", outbox=outbox)
+    assert refused.value.field == "outbox"
 
 
 def test_a_respondent_who_answers_again_sends_the_same_report(live, survey, tmp_path):
