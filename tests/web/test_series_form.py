@@ -169,7 +169,7 @@ def test_waves_are_explained_on_one_screen_in_every_language(live, visit):
 
 
 def test_a_wave_is_not_asked_without_storage(live, visit, origin):
-    said = "What all your reports tell together has to be counted here."
+    said = "What all your reports on this page address tell together has to be counted."
     found = visit()
     page = found.page
     page.add_init_script(BROKEN)

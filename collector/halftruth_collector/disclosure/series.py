@@ -63,9 +63,9 @@ _RESTS_ON = Section(
     "What the total rests on",
     (
         "The ledger of what was spent is kept by each person's own browser on this page address,"
-        " and nowhere else, whoever signed the waves. A new one begins if the data of the browser"
-        " are cleared, in a private window, in another browser, on another device and on another"
-        " page address: with k ledgers the bound is the total's kth power.",
+        " whoever signed the waves; the collector does not have it. A new one begins if the data of"
+        " the browser are cleared, in a private window, in another browser, on another device and"
+        " on another page address: with k ledgers the bound is the total's kth power.",
         "Browsers refuse the waves of the series on every other page address. This prevents"
         " accidents: an operator who publishes a second series for another address gets a second"
         " total of everybody who answers there too.",
@@ -78,7 +78,7 @@ _RESTS_ON = Section(
         "Invitations for each wave keep anybody from being counted twice in it, whichever"
         " device is used; they do not bound the total.",
         "Another series has a total of its own, and a survey in none has none. A person's own"
-        " limit in the client is for all of them.",
+        " limit in the client is for all of them on this page address.",
     ),
     listed=True,
 )

@@ -223,7 +223,7 @@ export const ENGLISH = {
   seriesSpent: "Together with what was sent from this browser on this page address before, this wave would tell more of you than was promised for the whole series. So nothing was asked or sent.",
   totalSpent: "Together with what was sent from this browser on this page address before, this survey would tell more of you than this page allows for all surveys. So nothing was asked or sent.",
   waveAnswered: "This wave was answered in this browser on this page address, under another name. A second report about the same answers would tell more of you. So nothing was asked or sent.",
-  notCounted: "What all your reports tell together has to be counted here. This browser keeps nothing for this page, so it cannot be counted, and nothing was asked or sent. Allow the page to keep data, or use another browser.",
+  notCounted: "What all your reports on this page address tell together has to be counted. This browser keeps nothing for this page, so it cannot be counted, and nothing was asked or sent. Allow the page to keep data, or use another browser.",
   otherAddress: "This survey is of a series that is asked on the page address {address} alone, where a browser counts all waves together. So nothing was asked or sent here.",
   unforeseen: "something unforeseen went wrong",
   refused: "Your report was not counted",

@@ -207,7 +207,7 @@ export default {
   seriesSpent: "Zusammen mit dem, was aus diesem Browser unter dieser Seitenadresse schon gesendet wurde, würde diese Welle mehr über Sie verraten, als für die ganze Reihe versprochen wurde. Deshalb wurde nichts gefragt oder gesendet.",
   totalSpent: "Zusammen mit dem, was aus diesem Browser unter dieser Seitenadresse schon gesendet wurde, würde diese Umfrage mehr über Sie verraten, als diese Seite für alle Umfragen zulässt. Deshalb wurde nichts gefragt oder gesendet.",
   waveAnswered: "Diese Welle wurde in diesem Browser unter dieser Seitenadresse schon beantwortet, unter einem anderen Namen. Ein zweiter Bericht über dieselben Antworten würde mehr über Sie verraten. Deshalb wurde nichts gefragt oder gesendet.",
-  notCounted: "Hier muss gezählt werden, was alle Ihre Berichte zusammen verraten. Dieser Browser merkt sich nichts für diese Seite, deshalb ist das nicht möglich, und es wurde nichts gefragt oder gesendet. Erlauben Sie der Seite, Daten zu speichern, oder nehmen Sie einen anderen Browser.",
+  notCounted: "Es muss gezählt werden, was alle Ihre Berichte unter dieser Seitenadresse zusammen verraten. Dieser Browser merkt sich nichts für diese Seite, deshalb ist das nicht möglich, und es wurde nichts gefragt oder gesendet. Erlauben Sie der Seite, Daten zu speichern, oder nehmen Sie einen anderen Browser.",
   otherAddress: "Diese Umfrage gehört zu einer Reihe, die nur unter der Seitenadresse {address} gefragt wird, wo ein Browser alle Wellen zusammenzählt. Deshalb wurde hier nichts gefragt oder gesendet.",
   unforeseen: "etwas Unvorhergesehenes ist schiefgegangen",
   refused: "Ihr Bericht wurde nicht gezählt",

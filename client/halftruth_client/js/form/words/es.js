@@ -210,7 +210,7 @@ export default {
   seriesSpent: "Junto con lo que este navegador ya envió en esta dirección web, esta oleada diría de usted más de lo que se prometió para toda la serie. Por eso no se ha preguntado ni enviado nada.",
   totalSpent: "Junto con lo que este navegador ya envió en esta dirección web, esta encuesta diría de usted más de lo que esta página permite para todas las encuestas. Por eso no se ha preguntado ni enviado nada.",
   waveAnswered: "Esta oleada ya se respondió en este navegador y en esta dirección web con otro nombre. Un segundo informe sobre las mismas respuestas diría más de usted. Por eso no se ha preguntado ni enviado nada.",
-  notCounted: "Aquí hay que contar lo que dicen juntos todos sus informes. Este navegador no guarda nada de esta página, así que no se puede contar, y no se ha preguntado ni enviado nada. Permita que la página guarde datos, o use otro navegador.",
+  notCounted: "Hay que contar lo que dicen juntos todos sus informes en esta dirección web. Este navegador no guarda nada de esta página, así que no se puede contar, y no se ha preguntado ni enviado nada. Permita que la página guarde datos, o use otro navegador.",
   otherAddress: "Esta encuesta pertenece a una serie que solo se pregunta en la dirección web {address}, donde un navegador cuenta todas las oleadas juntas. Por eso aquí no se ha preguntado ni enviado nada.",
   unforeseen: "ha ocurrido un problema imprevisto",
   refused: "Su informe no se contó",

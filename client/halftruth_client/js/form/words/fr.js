@@ -210,7 +210,7 @@ export default {
   seriesSpent: "Avec ce que ce navigateur a déjà envoyé à cette adresse web, cette vague en dirait plus sur vous que ce qui a été promis pour toute la série. Rien n’a donc été demandé ni envoyé.",
   totalSpent: "Avec ce que ce navigateur a déjà envoyé à cette adresse web, cette enquête en dirait plus sur vous que ce que cette page permet pour toutes les enquêtes. Rien n’a donc été demandé ni envoyé.",
   waveAnswered: "Dans ce navigateur, à cette adresse web, on a répondu à cette vague sous un autre nom. Un second rapport sur les mêmes réponses en dirait plus sur vous. Rien n’a donc été demandé ni envoyé.",
-  notCounted: "Il faut compter ici ce que disent ensemble tous vos rapports. Ce navigateur ne garde rien pour cette page, c’est donc impossible, et rien n’a été demandé ni envoyé. Autorisez la page à garder des données, ou utilisez un autre navigateur.",
+  notCounted: "Il faut compter ce que disent ensemble tous vos rapports à cette adresse web. Ce navigateur ne garde rien pour cette page, c’est donc impossible, et rien n’a été demandé ni envoyé. Autorisez la page à garder des données, ou utilisez un autre navigateur.",
   otherAddress: "Cette enquête fait partie d’une série qui n’est posée qu’à l’adresse web {address}, où un navigateur compte toutes les vagues ensemble. Rien n’a donc été demandé ni envoyé ici.",
   unforeseen: "un problème imprévu est survenu",
   refused: "Votre rapport n’a pas été compté",
