@@ -150,7 +150,8 @@ def _why_total_refuses(
     """Return the reason why the limit of all reports of a browser refuses every report."""
     if max_total_gamma is None:
         return None
-    spent, total = survey.perturbation.spent_amplification, parse_rational(max_total_gamma, "total")
+    spent = survey.perturbation.spent_amplification
+    total = parse_rational(max_total_gamma, "max_total_gamma")
     if spent > total:
         return (
             f"its amplification {format_approximately(spent)} exceeds"

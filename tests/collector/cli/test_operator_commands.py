@@ -136,6 +136,14 @@ def test_a_check_prints_the_protection_and_whether_the_form_accepts_it(done, tmp
     assert first == f"health: Health at work, 1 questions, digest {DIGEST}"
     assert any("γ = 19" in line for line in promised)
     assert form == "The hosted form asks it."
+    monkeypatch.setenv("HALFTRUTH_MAX_TOTAL_GAMMA", "18")
+    *_, form = done("survey", "check", "health.toml").splitlines()
+    assert form == (
+        "The hosted form refuses it: its amplification 19 exceeds 18 (HALFTRUTH_MAX_TOTAL_GAMMA)."
+    )
+    *_, form = done("survey", "check", "health.toml", "--max-total-gamma", "19").splitlines()
+    assert form == "The hosted form asks it."
+    monkeypatch.delenv("HALFTRUTH_MAX_TOTAL_GAMMA")
     (tmp_path / "health.toml").write_text(TOML.replace("19", "57"), encoding="utf-8")
     *_, form = done("survey", "check", "health.toml").splitlines()
     assert form == (
@@ -270,6 +278,7 @@ survey publish health.toml --terms no.json            | no.json: cannot be read
 survey publish health.toml --terms x --invitations    | either a file or
 survey check no.toml                                  | no.toml: cannot be read
 survey check health.toml --max-gamma x                | max_gamma:
+survey check health.toml --max-total-gamma x          | max_total_gamma:
 survey sign health.toml                               | --key
 survey sign health.toml --key no.pem                  | no.pem:
 survey sign health.toml --key operator.pem --sealed-to x | sealed
