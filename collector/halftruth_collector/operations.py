@@ -40,6 +40,7 @@ from .store.reports import add_invitations, delete_invitations
 from .store.retention import Deleted, count_purged, delete_survey_rows, find_ended, purge_rows
 from .store.sqlite_files import Progress, existing_file, new_file
 from .store.surveys import (
+    Closer,
     State,
     StoredSurvey,
     as_stored,
@@ -56,14 +57,15 @@ from .store.tokens import Role, hash_token
 Changes = Terms | Mapping[str, Any]
 
 #: Events that change the state of a survey.
-Event = Literal["close", "reopen", "replace", "purge"]
+Event = Literal["close", "finish", "reopen", "replace", "purge"]
 
 #: State of a survey after an event, by its state before; other states do not change.
 TRANSITIONS: Mapping[Event, Mapping[State, State]] = {
     "close": {"open": "closed", "deadline": "closed", "quota": "closed"},
+    "finish": dict.fromkeys(("open", "deadline", "quota"), "relay"),
     "reopen": {"closed": "open", "purged": "open"},
     "replace": dict.fromkeys(get_args(State), "open"),
-    "purge": {"deadline": "purged", "quota": "purged", "closed": "purged"},
+    "purge": dict.fromkeys(("deadline", "quota", "closed", "relay"), "purged"),
 }
 
 #: Largest length of a token's name.
@@ -245,20 +247,22 @@ def close_survey(store: Store, id: str, *, confirm: str | None = None) -> None:
 def finish_relayed(store: Store, id: str) -> None:
     """Record that a relay has passed on its last reports, with the number of reports counted.
 
-    If the survey is closed, also erase the order of arrival.
+    The survey is closed, since the relay takes no more reports. The order of arrival is erased.
     """
     action = "relay finish"
     with store.database.writing() as connection:
         stored = find(connection, id, lock=True)
+        is_closed = _move(connection, stored, "finish")
         detail = f"{report_count(connection, stored.number)} reports"
         # A restarted relay may repeat the message.
         said = select(audit.c.detail).where(audit.c.action == action, audit.c.subject == id)
         last = connection.execute(said.order_by(audit.c.number.desc()).limit(1)).scalar()
-        if last == detail:
+        if last == detail and not is_closed:
             return
         store.audit.record(connection, action, id, detail)
-    if stored.status == "closed":
-        store.database.compact_or_warn("order of arrival is not destroyed yet")
+        if is_closed:
+            store.audit.record(connection, "survey close", id, "its relay has ended")
+    store.database.compact_or_warn("order of arrival is not destroyed yet")
 
 
 def reopen_survey(store: Store, id: str) -> None:
@@ -267,12 +271,18 @@ def reopen_survey(store: Store, id: str) -> None:
     Raises
     ------
     SurveyClosed
-        If it has reports.
+        If it has reports, or its relay takes no more.
     ParameterError
         If the private key of its sealing key is missing.
     """
     with store.database.writing() as connection:
         stored = find(connection, id, lock=True)
+        if stored.closed_by == "relay":
+            raise SurveyClosed(
+                f"survey '{id}': its relay takes no more reports, so that its end is final;"
+                " expected one that an operator closed",
+                field="survey",
+            )
         _check_sealing_key(store, stored.terms.sealing_key)
         _check_relay_key(store, stored.survey())
         if _move(connection, stored, "reopen"):
@@ -640,16 +650,21 @@ def _move(
     after = next_state(stored.id, before, event, has_reports=has_reports(connection, stored.number))
     if after == before:
         return False
-    update_survey(connection, stored, **_columns(after, stored.closed_at))
+    update_survey(connection, stored, **_columns(after, stored.closed_at, stored.closed_by))
     return True
 
 
-def _columns(state: State, closed_at: datetime | None = None) -> dict[str, object]:
+def _columns(
+    state: State, closed_at: datetime | None = None, closed_by: Closer | None = None
+) -> dict[str, object]:
     """Return the columns of a survey that enters a state now."""
     now = datetime.now(UTC)
+    if state == "open":
+        return {"status": "open", "closed_at": None, "closed_by": None, "purged_at": None}
     return {
-        "status": "open" if state == "open" else "closed",
-        "closed_at": None if state == "open" else closed_at or now,
+        "status": "closed",
+        "closed_at": closed_at or now,
+        "closed_by": closed_by or ("relay" if state == "relay" else "operator"),
         "purged_at": now if state == "purged" else None,
     }
 

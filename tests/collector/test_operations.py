@@ -48,16 +48,18 @@ PAST, MOMENT = datetime(2020, 1, 1, tzinfo=UTC), datetime(2031, 3, 31, 22, tzinf
 #: State of a survey after each event, or the error that it raises.
 #: Without reports a quota is never reached. A replaced survey keeps its terms.
 TRANSITIONS = """
-state     reports  close   reopen        replace       purge   report
-open      0        closed  open          open          open    counted
-deadline  0        closed  deadline      deadline      purged  DeadlinePassed
-closed    0        closed  open          open          purged  SurveyClosed
-purged    0        purged  open          open          purged  SurveyClosed
-open      1        closed  open          SurveyExists  open    counted
-deadline  1        closed  deadline      SurveyExists  purged  DeadlinePassed
-quota     1        closed  quota         SurveyExists  purged  QuotaReached
-closed    1        closed  SurveyClosed  SurveyExists  purged  SurveyClosed
-purged    1        purged  SurveyClosed  SurveyExists  purged  SurveyClosed
+state     reports  close   finish  reopen        replace       purge   report
+open      0        closed  relay   open          open          open    counted
+deadline  0        closed  relay   deadline      deadline      purged  DeadlinePassed
+closed    0        closed  closed  open          open          purged  SurveyClosed
+relay     0        relay   relay   SurveyClosed  open          purged  SurveyClosed
+purged    0        purged  purged  open          open          purged  SurveyClosed
+open      1        closed  relay   open          SurveyExists  open    counted
+deadline  1        closed  relay   deadline      SurveyExists  purged  DeadlinePassed
+quota     1        closed  relay   quota         SurveyExists  purged  QuotaReached
+closed    1        closed  closed  SurveyClosed  SurveyExists  purged  SurveyClosed
+relay     1        relay   relay   SurveyClosed  SurveyExists  purged  SurveyClosed
+purged    1        purged  purged  SurveyClosed  SurveyExists  purged  SurveyClosed
 """
 HEADER, *ROWS = [line.split() for line in TRANSITIONS.strip().splitlines()]
 ERRORS = {
@@ -72,6 +74,8 @@ def bring_into(store, survey, state, reports):
         store.reports.add(survey.id, survey.digest, [report(1, 0, 0)])
     limits = {"deadline": Terms(closes_at=PAST), "quota": Terms(max_reports=1)}
     operations.set_terms(store, survey.id, limits.get(state, Terms()))
+    if state == "relay":
+        operations.finish_relayed(store, survey.id)
     if state in ("closed", "purged"):
         operations.close_survey(store, survey.id, confirm=survey.id)
     if state == "purged":
@@ -94,6 +98,7 @@ def test_the_state_of_a_survey_after_each_event(store, survey, row, event):
     assert state_of(store, "health") == state
     events = {
         "close": lambda: operations.close_survey(store, "health", confirm="health"),
+        "finish": lambda: operations.finish_relayed(store, "health"),
         "reopen": lambda: operations.reopen_survey(store, "health"),
         "replace": lambda: operations.publish_survey(store, another(survey)),
         "purge": lambda: operations.purge(store, 0, confirm="*"),
@@ -112,10 +117,23 @@ def test_the_state_of_a_survey_after_each_event(store, survey, row, event):
     assert state_of(store, "health") == expected
     stored = store.surveys.get("health")
     assert (stored.closed_at is None) == (expected in ("open", "deadline", "quota"))
-    # An event that changes nothing is not logged.
+    # An event that changes nothing is not logged, but the end of a relay once.
     unchanged = event != "replace" and expected == state
-    assert (store.audit.all() == before[1]) == unchanged
+    logged = not unchanged or (event == "finish" and state != "relay")
+    assert (store.audit.all() == before[1]) == (not logged)
     assert (stored == before[0]) == unchanged
+
+
+def test_a_survey_that_its_relay_ended_stays_closed_after_a_purge(store, survey):
+    operations.publish_survey(store, survey)
+    operations.finish_relayed(store, "health")
+    operations.purge(store, 0, confirm="*")
+    assert store.surveys.state("health").closed_because == "relay"
+    with pytest.raises(SurveyClosed, match="its relay takes no more reports"):
+        operations.reopen_survey(store, "health")
+    # Another survey of this id, with another relay, begins anew.
+    operations.publish_survey(store, another(survey))
+    assert store.surveys.state("health").closed_because is None
 
 
 def another(survey, id="health"):

@@ -229,7 +229,7 @@ class ReportStore(CountStore):
         for name in sorted({item.survey_id for item in items}):
             row = connection.execute(self._lock_survey, {"id": name}).first()
             if row is not None:
-                plans[name] = _Plan(row, closed_reason(row.status, row.closes_at, now))
+                plans[name] = _Plan(row, closed_reason(row.closed_by, row.closes_at, now))
         if len(plans) > 1 or any(plan.row.max_reports is not None for plan in plans.values()):
             # Only a single survey without a quota uses the tables in the order of a compaction.
             lock_compacted(connection)
@@ -336,7 +336,7 @@ def _survey_row(is_sqlite: bool) -> Select[*tuple[Any, ...]]:
             surveys.c.number,
             surveys.c.id,
             surveys.c.digest,
-            surveys.c.status,
+            surveys.c.closed_by,
             surveys.c.invitations,
             surveys.c.sealing_key,
             surveys.c.closes_at,
@@ -405,7 +405,7 @@ def _check_open(item: Batch, plan: _Plan, new: dict[bytes, bytes]) -> HalftruthE
     if (item.ids and not new) or (item.relayed and plan.row.purged_at is None):
         return None
     survey = f"survey '{item.survey_id}'"
-    if plan.closed == "operator":
+    if plan.closed in ("operator", "relay"):
         return SurveyClosed(f"{survey} is closed", field="survey")
     if plan.closed == "deadline":
         moment = plan.row.closes_at

@@ -3,13 +3,12 @@
 import threading
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Literal, cast
+from typing import cast
 
 from flask import Flask, Response, g
 from halftruth_shared import ParameterError, ReportError
-from halftruth_shared.protocol.base import Digest, Message
 from halftruth_shared.protocol.reports import Receipt, SealedBatch
-from msgspec import Meta
+from halftruth_shared.protocol.surveys import RelayedSurvey
 
 from ..errors import StaleDigest, StoreUnavailable, SurveyClosed, TooManyReports
 from ..intake.reading import read_batch
@@ -32,16 +31,6 @@ from .store import RelayStore
 _RELEASE_SECONDS = 86_400
 
 RELAY = Audience("relay", "Send sealed reports that are passed on to a collector in a batch.")
-
-
-class RelayedSurvey(Message, frozen=True, kw_only=True):
-    """A survey that is registered at this relay."""
-
-    id: str
-    digest: Digest
-    status: Annotated[
-        Literal["open", "closed"], Meta(description="Whether new reports are accepted.")
-    ]
 
 
 @dataclass(frozen=True, kw_only=True)

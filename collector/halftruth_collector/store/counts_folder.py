@@ -95,6 +95,7 @@ def survey_row(survey: Survey, sealing_key: str | None) -> dict[str, Any]:
         "status": "open" if is_open else "closed",
         "published_at": now,
         "closed_at": None if is_open else now,
+        "closed_by": None if is_open else "operator",
         "invitations": False,
         "sealing_key": sealing_key,
         "invited": 0,

@@ -30,11 +30,15 @@ from .tables import COUNTED, cells, daily_outcomes, invitations, sum_shards, sur
 
 Status = Literal["open", "closed"]
 
-#: Reason why a survey is closed.
-Reason = Literal["operator", "deadline", "quota"]
+#: Who can close a survey: an operator, or its relay once it has passed on its last reports.
+Closer = Literal["operator", "relay"]
 
-#: State of a survey, which determines the possible actions; see `operations.TRANSITIONS`.
-State = Literal["open", "deadline", "quota", "closed", "purged"]
+#: Reason why a survey is closed.
+Reason = Literal[Closer, "deadline", "quota"]
+
+#: State of a survey, which determines the possible actions; see `operations.TRANSITIONS`. A survey
+#: is `closed` by an operator, or ended by its `relay`.
+State = Literal["open", "deadline", "quota", "closed", "relay", "purged"]
 
 
 @dataclass(frozen=True)
@@ -51,12 +55,15 @@ class StoredSurvey:
     listed: bool
     published_at: datetime
     closed_at: datetime | None
+    closed_by: Closer | None
     purged_at: datetime | None
 
     @property
     def state(self) -> State:
         """State of the survey, ignoring its deadline and its quota."""
-        return self.status if self.purged_at is None else "purged"
+        if self.purged_at is not None:
+            return "purged"
+        return "relay" if self.closed_by == "relay" else self.status
 
     def survey(self) -> Survey:
         """Return the parsed survey."""
@@ -72,7 +79,10 @@ class SurveyState(Message, frozen=True, kw_only=True):
     status: Literal["open", "closed"]
     closed_because: Annotated[
         Reason | None,
-        Meta(description="Closed by its operator, past its deadline, or its quota is full."),
+        Meta(
+            description="Closed by its operator, past its deadline, its quota is full, or its relay"
+            " has ended."
+        ),
     ]
     listed: Annotated[bool, Meta(description="Whether the list of surveys contains it.")]
     mechanism: str
@@ -126,7 +136,7 @@ class SurveyStore:
             with self._database.reading_reports() as connection:
                 have = report_count(connection, stored.number)
         now = datetime.now(UTC)
-        return closed_reason(stored.status, limits.closes_at, now, limits.max_reports, have)
+        return closed_reason(stored.closed_by, limits.closes_at, now, limits.max_reports, have)
 
     def all(self) -> list[StoredSurvey]:
         """Return all surveys, sorted by id."""
@@ -180,7 +190,7 @@ def has_reports(connection: Connection, number: int) -> bool:
 
 def as_stored(row: Row[*tuple[Any, ...]]) -> StoredSurvey:
     """Return a survey from its row."""
-    plain = ("number", "id", "digest", "document", "status")
+    plain = ("number", "id", "digest", "document", "status", "closed_by")
     times = ("published_at", "closed_at", "purged_at")
     signed = row.signature_key is not None
     return StoredSurvey(
@@ -197,7 +207,7 @@ def update_survey(connection: Connection, stored: StoredSurvey, **values: object
 
 
 def closed_reason(
-    status: str,
+    closed_by: Closer | None,
     closes_at: datetime | None,
     now: datetime,
     quota: int | None = None,
@@ -207,8 +217,8 @@ def closed_reason(
 
     `quota` and `have` are the largest and the present number of reports.
     """
-    if status == "closed":
-        return "operator"
+    if closed_by is not None:
+        return closed_by
     if closes_at is not None and now >= closes_at:
         return "deadline"
     return "quota" if quota is not None and have >= quota else None
@@ -252,7 +262,7 @@ def _state(row: Row[*tuple[Any, ...]]) -> SurveyState:
     stored = as_stored(row)
     survey, signature, terms = stored.survey(), stored.signature, stored.terms
     why = closed_reason(
-        stored.status, terms.closes_at, datetime.now(UTC), terms.max_reports, row.reports
+        stored.closed_by, terms.closes_at, datetime.now(UTC), terms.max_reports, row.reports
     )
     return SurveyState(
         id=stored.id,

@@ -76,6 +76,8 @@ surveys = Table(
     Column("status", String(8), nullable=False),
     Column("published_at", UtcDateTime, nullable=False),
     Column("closed_at", UtcDateTime),
+    # Who closed it, "operator" or "relay"; null while it is open.
+    Column("closed_by", String(8)),
     Column("invitations", Boolean, nullable=False),
     Column("sealing_key", String(64)),
     Column("closes_at", UtcDateTime),

@@ -19,11 +19,24 @@ class PublishedSurvey(Message, frozen=True, kw_only=True):
     digest: Digest
     status: Literal["open", "closed"] = "open"
     closed_because: Annotated[
-        Literal["operator", "deadline", "quota"] | None,
-        Meta(description="Why it is closed: by its operator, at its deadline, or by its quota."),
+        Literal["operator", "deadline", "quota", "relay"] | None,
+        Meta(
+            description="Why it is closed: by its operator, at its deadline, by its quota, or since"
+            " its relay takes no more reports."
+        ),
     ] = None
     terms: Terms = Terms()
     signature: Signature | None = None
+
+
+class RelayedSurvey(Message, frozen=True, kw_only=True):
+    """A survey that is registered at a relay."""
+
+    id: str
+    digest: Digest
+    status: Annotated[
+        Literal["open", "closed"], Meta(description="Whether new reports are accepted.")
+    ]
 
 
 class SurveySummary(Message, frozen=True, kw_only=True):

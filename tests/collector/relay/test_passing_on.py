@@ -133,6 +133,34 @@ def test_a_survey_is_closed_by_either_operator_or_its_deadline(make, why):
     assert ("relay close", f"by its {why}") in audited(parties)
 
 
+@pytest.mark.parametrize(("held", "counted"), [(3, 3), (1, 0)])
+def test_the_end_of_a_relay_closes_the_survey_at_the_collector(make, operator, held, counted):
+    """Also if it passes on none; the collector still takes what a restarted relay sends again."""
+    parties = make(batch=2)
+    parties.fill(held)
+    inner = inner_reports(parties.relay_store)
+    parties.close()
+    http = parties.collector.test_client()
+    published = http.get("/v1/surveys/health").get_json()
+    assert (published["status"], published["closed_because"]) == ("closed", "relay")
+    entries = [(e.action, e.detail) for e in parties.store.audit.all()][-2:]
+    assert entries == [
+        ("relay finish", f"{counted} reports"),
+        ("survey close", "its relay has ended"),
+    ]
+    # Nobody can open it again, since the relay takes no more reports.
+    answer = http.post("/v1/surveys/health/reopen", headers=operator)
+    assert answer.status_code == 409
+    assert "its relay takes no more reports" in answer.get_json()["detail"]
+    body = {
+        "digest": parties.survey.digest,
+        "relayed": [base64.b64encode(each).decode() for each in inner],
+    }
+    bearer = {"Authorization": f"Bearer {parties.token}"}
+    answer = http.post(parties.path, json=body, headers=bearer)
+    assert answer.get_json() == {"accepted": held - counted, "duplicates": counted}
+
+
 def test_the_end_is_reported_once_and_compacts_the_collector(make, monkeypatch):
     parties = make(batch=2)
     parties.fill(3)

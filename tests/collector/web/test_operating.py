@@ -353,6 +353,7 @@ PAST = datetime(2020, 1, 1, tzinfo=UTC)
         (Terms(closes_at=PAST), False, "deadline"),
         (Terms(max_reports=1), False, "quota"),
         (Terms(closes_at=PAST), True, "operator"),
+        (Terms(), True, "relay"),
     ],
 )
 def test_all_views_agree_whether_a_survey_is_open(
@@ -360,7 +361,9 @@ def test_all_views_agree_whether_a_survey_is_open(
 ):
     signed_in.post("/v1/surveys/health/reports", json=batch([0, 0]))
     operations.set_terms(store, "health", terms)
-    if close:
+    if why == "relay":
+        operations.finish_relayed(store, "health")
+    elif close:
         operations.close_survey(store, "health", confirm="health")
     word = "open" if why is None else "closed"
     for path in ("/v1/surveys", "/v1/states"):
@@ -377,6 +380,7 @@ def test_all_views_agree_whether_a_survey_is_open(
         why == "deadline",
         why == "quota",
     )
+    assert ("Its relay has ended it" in this) == (why == "relay")
     # A survey that ended by its terms can still be closed.
     assert ("Close the survey" in this) == (not close)
     assert word in signed_in.get("/").text.lower()

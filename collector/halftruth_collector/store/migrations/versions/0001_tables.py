@@ -18,6 +18,7 @@ def upgrade() -> None:
         sa.Column("status", sa.String(8), nullable=False),
         sa.Column("published_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("closed_at", sa.DateTime(timezone=True)),
+        sa.Column("closed_by", sa.String(8)),
         sa.Column("invitations", sa.Boolean, nullable=False),
         sa.Column("sealing_key", sa.String(64)),
         sa.Column("closes_at", sa.DateTime(timezone=True)),
