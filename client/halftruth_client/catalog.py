@@ -7,10 +7,10 @@ from typing import Self
 
 from halftruth_shared import ParameterError, SignatureError, Survey
 from halftruth_shared.protocol.base import check_hexadecimal, check_operator_keys
-from halftruth_shared.protocol.surveys import PublishedSurvey
+from halftruth_shared.protocol.surveys import PublishedSurvey, RelayedSurvey
 from halftruth_shared.protocol.terms import Terms
 
-from .errors import RequestRefused, SurveyRefused
+from .errors import CollectorUnavailable, RequestRefused, SurveyRefused
 from .transport import Transport, survey_path
 
 
@@ -86,6 +86,33 @@ class Catalog:
         except ParameterError as error:
             raise SurveyRefused(f"survey '{id}': {error}", field=error.field) from None
         return Entry(survey, terms)
+
+    def check_relay(self, survey: Survey) -> None:
+        """Ask the relay of a survey whether it takes reports of it, and refuse the survey if not.
+
+        If the relay does not answer, or something else answers in its place, nothing is refused:
+        reports would wait for the relay. It is not asked if questions depend on answers, since the
+        time from this request to the report can reveal which questions were asked.
+
+        Raises
+        ------
+        SurveyRefused
+        """
+        if survey.relay is None or any(each.ask_if for each in survey.schema.attributes):
+            return
+        relay = self.transport.once().to_relay(survey.relay.url)
+        try:
+            found = relay.get(survey_path(survey.id), RelayedSurvey)
+            refuses = found.status == "closed" or found.digest != survey.digest
+        except CollectorUnavailable:
+            return
+        except RequestRefused as error:
+            refuses = (error.status, error.field) == (404, "survey")
+        if refuses:
+            raise SurveyRefused(
+                f"survey '{survey.id}': its relay {relay.url} takes no reports of it",
+                field="relay",
+            )
 
     def accept(self, entry: Entry) -> None:
         """Accept the terms of an entry for further reports."""

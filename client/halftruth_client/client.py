@@ -149,8 +149,10 @@ class Client:
         SurveyRefused
             If the digest is wrong or not pinned, no pinned operator signed the survey, its
             amplification exceeds `max_gamma`, or the respondent's reports together would exceed the
-            total of the series or `max_total_gamma`; or if several people may answer it on one
-            device although a total limits their reports.
+            total of the series or `max_total_gamma`; if several people may answer it on one device
+            although a total limits their reports; or if its relay answers that it takes no reports
+            of the survey. The relay is asked unless the respondent has a report in the outbox, or
+            questions depend on answers.
         RequestRefused, CollectorUnavailable
         SurveyError, SchemaError, ParameterError
             If the response is not a valid survey; or if there is no outbox, which a `respondent`
@@ -162,8 +164,11 @@ class Client:
         if entry.survey.series is not None:
             self._outbox_for(f"the series of survey '{id}'")
         self._catalog.accept(entry)
-        if outbox is not None and respondent is not None and outbox.find(id, respondent) is None:
+        if outbox is not None and respondent is not None:
+            if outbox.find(id, respondent) is not None:
+                return entry.survey
             self._check_ledger(outbox, entry.survey, respondent)
+        self._catalog.check_relay(entry.survey)
         return entry.survey
 
     def ledger(self, respondent: str) -> Ledger:

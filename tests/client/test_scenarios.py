@@ -176,6 +176,80 @@ def test_reports_follow_the_scenario(scenario, relay, answering, tmp_path):
         assert [report["invitation"] for _, report in collector.posted] == codes
 
 
+@pytest.mark.parametrize("case", TABLE["relays"], ids=lambda case: case["name"])
+def test_a_relay_is_asked_once_before_the_first_question(case, answering, tmp_path):
+    """What it answers, or somebody in its place; only its own refusal refuses the survey."""
+    collector = Collector({}, RELAY)
+    digest = collector.survey("health").digest
+
+    def answer(request):
+        if request.url.startswith(URL):
+            return collector(request)
+        assert (request.method, "Authorization" in request.headers) == ("GET", False)
+        if case["status"] == 0:
+            raise requests.ConnectionError
+        body = json.dumps(case["body"]).replace("DIGEST", digest)
+        return case["status"], body.encode()
+
+    session, adapter = answering(answer)
+    settings = {"max_gamma": 10**9, "session": session, "token": "t0ken"}
+    client = Client(URL, outbox=tmp_path / "outbox.db", **settings)
+    for respondent in (None, "ada"):
+        if case["is"] == "asked":
+            assert client.survey("health", respondent=respondent).digest == digest
+        else:
+            with pytest.raises(SurveyRefused) as refused:
+                client.survey("health", respondent=respondent)
+            assert refused.value.field == "relay"
+            assert RELAY["url"] in str(refused.value)
+    path = f"{RELAY['url']}/v1/surveys/health"
+    assert [request.url for request in adapter.asked if not request.url.startswith(URL)] == [
+        path
+    ] * 2
+
+
+def test_a_relay_is_not_asked_if_questions_depend_on_answers(answering):
+    """To the relay, the time until the report would reveal which questions were asked."""
+    yes_no = {"categories": ["no", "yes"]}
+    document = {
+        "id": "health",
+        "title": "Health",
+        "attributes": [
+            {"name": "smoker", **yes_no},
+            {"name": "quit", **yes_no, "ask_if": {"smoker": ["yes"]}},
+        ],
+        "mechanism": {"kind": "gamma-diagonal", "gamma": "19"},
+        "relay": RELAY,
+    }
+    survey = survey_of(json.dumps(document))
+
+    def answer(request):
+        assert request.url.startswith(URL)
+        found = {"survey": json.loads(survey.canonical_json), "digest": survey.digest}
+        return 200, json.dumps(found).encode()
+
+    session, _ = answering(answer)
+    assert Client(URL, max_gamma=10**9, session=session).survey("health") == survey
+
+
+def test_a_relay_is_not_asked_about_a_respondent_whose_report_is_stored(answering, tmp_path):
+    """It is sent again whatever the relay says."""
+    collector, asked = Collector({}, RELAY), []
+
+    def answer(request):
+        if request.method == "GET" and request.url.startswith(RELAY["url"]):
+            asked.append(request.url)
+            return 404, json.dumps({"detail": "no", "field": "survey"}).encode()
+        return collector(request)
+
+    session, _ = answering(answer)
+    client = Client(URL, max_gamma=10**9, outbox=tmp_path / "outbox.db", session=session)
+    assert submitted(client, collector.survey("health")) == "accepted"
+    survey = client.survey("health", respondent="ada")
+    assert submitted(client, survey) == "duplicate"
+    assert asked == []
+
+
 def test_a_batch_for_a_relay_is_one_request_and_waits_for_it(answering, tmp_path):
     survey = survey_of(json.dumps(TABLE["survey"] | {"id": "health", "relay": RELAY}))
     collector, batches, is_away = Collector({}, RELAY), [], True

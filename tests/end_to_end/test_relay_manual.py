@@ -66,18 +66,18 @@ def test_the_relay_walk_through_counts_a_thousand_reports(tmp_path, monkeypatch)
                 lines = block.splitlines()
                 if lines[0].startswith("halftruth relay close"):
                     run(lines.pop(0))
-                    wait_until(lambda: passed_on(environment))
+                    wait_until(lambda: is_closed(environment))
                 for line in lines:
                     run(line.partition("  #")[0].strip())
                     if made := re.search(r"create (\S+\.keys)", line):
                         keys[made[1]] = printed[-1].strip()
     status, listed = printed[-2:]
     assert status.splitlines()[2].split()[2:6] == ["released", "0", "1000", "0"]
-    assert listed.splitlines()[2].split()[:3] == ["health", "open", "1000"]
+    assert listed.splitlines()[2].split()[:3] == ["health", "closed", "1000"]
 
 
-def passed_on(environment: dict[str, str]) -> bool:
-    """Whether the relay has forwarded its reports."""
-    words = ["halftruth", "relay", "status"]
+def is_closed(environment: dict[str, str]) -> bool:
+    """Whether the relay has forwarded its reports, and closed the survey at the collector."""
+    words = ["halftruth", "survey", "list"]
     done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
-    return re.search(r"released +0 +1000 ", done.stdout) is not None
+    return re.search(r"health +closed +1000 ", done.stdout) is not None

@@ -1,6 +1,7 @@
 // The life cycle of a response without a view: states, transitions and events.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import { Session } from "../../client/halftruth_client/js/session.js";
@@ -472,6 +473,56 @@ test("the ledger covers all reports, with a bound or without", async () => {
       await session.submit();
     }
   }
+});
+
+const RELAYS = JSON.parse(readFileSync(new URL("../client/scenarios.json", import.meta.url), "utf-8")).relays;
+
+for (const { name, status, body, is } of RELAYS) {
+  test(`a relay that is ${name} is asked once, and the survey is ${is}`, async () => {
+    const relay = { url: "https://relay.example", key: newKey().publicHex, sealing_key: newKey().publicHex, batch: 500 };
+    const { collector, begin } = await browser({ ...DOCUMENT, relay });
+    const { fetch } = collector;
+    const asked = [];
+    const session = begin({
+      fetch: (url, settings) => {
+        if (!url.startsWith(relay.url)) return fetch(url, settings);
+        asked.push([url, settings.method]);
+        if (status === 0) return away();
+        return new Response(JSON.stringify(body).replace("DIGEST", collector.digest), { status });
+      },
+    });
+    assert.equal(await session.open(), is === "asked" ? "asking" : "failed");
+    assert.deepEqual(asked, [[`${relay.url}/v1/surveys/health`, "GET"]]);
+    if (is === "asked") return;
+    assert.deepEqual([session.error.name, session.error.field], ["SurveyRefused", "status"]);
+    assert.equal(session.survey.closedBecause, "relay");
+  });
+}
+
+for (const [sendEvery, requests] of [[undefined, 0], ["10", 1]]) {
+  test(`a relay is asked ${requests} times if questions depend on answers and reports are sent every ${sendEvery} minutes`, async () => {
+    // To the relay, the time until the report would reveal which questions were asked.
+    const document = surveyOf([2, 2], { kind: "gamma-diagonal", gamma: "9" });
+    document.attributes[1].ask_if = { a0: ["c1"] };
+    const relay = { url: "https://relay.example", key: newKey().publicHex, sealing_key: newKey().publicHex, batch: 500 };
+    const { collector, begin } = await browser({ ...document, relay });
+    assert.equal(await begin({ sendEvery }).open(), "asking");
+    assert.equal(collector.requests.filter(({ url }) => url.startsWith(relay.url)).length, requests);
+  });
+}
+
+test("a relay is not asked where a report was sent before, or the collector has closed the survey", async () => {
+  const relay = { url: "https://relay.example", key: newKey().publicHex, sealing_key: newKey().publicHex, batch: 500 };
+  const { collector, begin, session } = await answered({ ...DOCUMENT, relay });
+  await session.submit();
+  const others = () => collector.requests.filter(({ url, method }) => method === "GET" && url.startsWith(relay.url));
+  assert.equal(others().length, 1);
+  assert.equal(await begin().open(), "counted");
+  const closed = await browser({ ...DOCUMENT, relay }, { published: { status: "closed", closed_because: "relay" } });
+  const late = closed.begin();
+  assert.deepEqual([await late.open(), late.survey.closedBecause], ["failed", "relay"]);
+  assert.equal(closed.collector.requests.length, 1);
+  assert.equal(others().length, 1);
 });
 
 test("a report for a relay waits for it and is sent to no one else", async () => {

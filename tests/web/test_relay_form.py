@@ -3,6 +3,7 @@
 import ssl
 
 import pytest
+from halftruth_collector.relay import operations as relaying
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
 from halftruth_shared.protection import Protection
 from playwright.sync_api import expect
@@ -110,6 +111,41 @@ def test_reports_are_sent_only_to_the_relay_and_counted_as_a_batch(two_servers, 
     assert (both.held(), both.counted()) == (BATCH, 0)
     both.close()
     assert (both.held(), both.counted()) == (0, BATCH)
+
+
+#: What the form says of a relay, by language.
+CLOSED = in_all(
+    "Its relay, {host}, takes no reports of it.",
+    "Die Zwischenstelle {host} nimmt keine Berichte dazu an.",
+    "Le relais {host} n’accepte pas de rapports à son sujet.",
+    "El intermediario {host} no acepta informes sobre ella.",
+)
+
+
+def test_a_closed_relay_is_stated_before_the_first_question(two_servers, visit):
+    both, collector = two_servers
+    relaying.close(both.relay_store, "work", confirm="work")
+    host = both.survey.relay.url.removeprefix("https://")
+    for language in LANGUAGES:
+        address = f"{collector}/s/work?lang={language}"
+        found = visit(address, viewport=SCREEN, ignore_https_errors=True)
+        expect(found.page.get_by_text(CLOSED[language].format(host=host))).to_be_visible()
+        assert found.page.locator("input, select:not([name=language])").count() == 0
+        assert posted(found) == []
+        fits_a_phone(found, f"relay-closed-{language}")
+    # The collector is told; then its page needs no script to say so.
+    both.passing().look()
+    found = visit(f"{collector}/s/work?lang=en", ignore_https_errors=True)
+    expect(found.page.locator(".notice")).to_contain_text("closed")
+
+
+def test_a_relay_that_does_not_answer_does_not_keep_anybody_from_answering(two_servers, visit):
+    both, collector = two_servers
+    found = visit(ignore_https_errors=True)
+    found.page.route(f"{both.survey.relay.url}/**", lambda route: route.abort())
+    found.page.goto(f"{collector}/s/work?lang=en")
+    found.page.locator("button.main").click()
+    expect(found.page.get_by_label("yes-hush", exact=True)).to_be_visible()
 
 
 def test_a_report_waits_in_the_browser_while_the_relay_is_unreachable(two_servers, visit):

@@ -100,7 +100,7 @@ export class Catalog {
     }
     survey.isClosed = published.status === "closed";
     const { closed_because: why } = published;
-    survey.closedBecause = why === "deadline" || why === "quota" ? why : "operator";
+    survey.closedBecause = why === "deadline" || why === "quota" || why === "relay" ? why : "operator";
     survey.terms = readTerms(published.terms);
     checkRelayTerms(survey);
     checkSharedDevices(survey, this.maxTotalGamma !== null);

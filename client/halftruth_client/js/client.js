@@ -35,6 +35,9 @@ import { loaded, Transport } from "./transport.js";
  * @typedef {{invitation?: string, after?: number}} Delivery
  */
 
+/** Longest timeout in milliseconds of a request whose answer is not needed. */
+const BRIEF = 3_000;
+
 /** Name of the lock between pages while they draw, one for all surveys since they share ledgers. */
 const DRAWING = "halftruth:drawing";
 
@@ -166,6 +169,25 @@ export class Client {
     } catch (error) {
       if (error instanceof HalftruthError) return null;
       throw error;
+    }
+  }
+
+  /** Ask the relay of a survey whether it takes reports of it; null without a relay, if the relay does not
+   * answer, or if something else answers in its place: a report would wait for it then.
+   * @type {(survey: Survey) => Promise<boolean | null>} */
+  async isTakenByRelay(survey) {
+    if (survey.relay === null) return null;
+    const brief = { ...this.#settings, retries: 0, timeout: Math.min(this.#settings.timeout ?? BRIEF, BRIEF) };
+    const relay = new Transport(survey.relay.url, brief, "relay");
+    try {
+      const answer = await relay.request(`/v1/surveys/${encodeURIComponent(survey.id)}`);
+      const { digest, status } = /** @type {{digest: unknown, status: unknown}} */ (answer);
+      if (status !== "open" && status !== "closed") return null;
+      return status === "open" && digest === (await survey.digest());
+    } catch (error) {
+      if (!(error instanceof HalftruthError)) throw error;
+      // The relay does not know the survey.
+      return error instanceof RequestRefused && error.status === 404 && error.field === "survey" ? false : null;
     }
   }
 

@@ -376,8 +376,14 @@ export class Session extends Target {
   /** Check that a report would be accepted, before anything is asked.
    * @type {(survey: Survey) => Promise<void>} */
   async #checkAdmission(survey) {
-    if (survey.isClosed) throw new SurveyRefused(`survey '${survey.id}' is closed`, "status");
     const { client, invitation } = this;
+    // To a relay, the time from this request to the report can reveal which questions were asked, unless the
+    // report is sent at a multiple of minutes.
+    const isSafe = survey.schema.conditional.size === 0 || readInterval(this.#settings.sendEvery) > 0;
+    if (!survey.isClosed && isSafe && (await client.isTakenByRelay(survey)) === false) {
+      Object.assign(survey, { isClosed: true, closedBecause: "relay" });
+    }
+    if (survey.isClosed) throw new SurveyRefused(`survey '${survey.id}' is closed`, "status");
     checkInvitation(survey, invitation);
     if (!survey.terms.invitations || invitation === undefined) return;
     if ((await client.isUnspent(survey, invitation)) === false) {

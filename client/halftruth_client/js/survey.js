@@ -109,7 +109,7 @@ export class Survey {
     /** True if the collector accepts no more reports. */
     this.isClosed = false;
     /** Why a closed survey is closed.
-     * @type {"operator" | "deadline" | "quota"} */
+     * @type {"operator" | "deadline" | "quota" | "relay"} */
     this.closedBecause = "operator";
     /** Terms of the collector, if `isPublished`; nothing is sent before. */
     this.terms = readTerms();

@@ -212,13 +212,14 @@ export function askToForget({ ledger, allowed, back, go }, words) {
 }
 
 /** @type {(survey: Survey, words: Wording) => HTMLElement} */
-function closed({ closedBecause, terms }, words) {
-  const text =
-    closedBecause === "quota"
-      ? words.say("closedQuota")
-      : closedBecause === "deadline" && terms.closesAt !== null
-        ? words.say("closedDeadline", { moment: words.moment(terms.closesAt) })
-        : words.say("closedOperator");
+function closed({ closedBecause, terms, relay }, words) {
+  let text = words.say("closedOperator");
+  if (closedBecause === "quota") text = words.say("closedQuota");
+  else if (closedBecause === "deadline" && terms.closesAt !== null) {
+    text = words.say("closedDeadline", { moment: words.moment(terms.closesAt) });
+  } else if (closedBecause === "relay" && relay !== null) {
+    text = words.say("closedRelay", { host: new URL(relay.url).host });
+  }
   return view(words.say("closed"), element("p", {}, text));
 }
 

@@ -241,6 +241,7 @@ export const ENGLISH = {
   closedOperator: "It takes no more answers. Thank you for your interest.",
   closedDeadline: "It could be answered until {moment}. Thank you for your interest.",
   closedQuota: "Enough people have answered already. Thank you for your interest.",
+  closedRelay: "Its relay, {host}, takes no reports of it. Thank you for your interest.",
 
   // Descriptions of the named designs.
   quoted: "“{text}”",

@@ -225,6 +225,7 @@ export default {
   closedOperator: "Sie nimmt keine Antworten mehr an. Vielen Dank für Ihr Interesse.",
   closedDeadline: "Sie konnte bis {moment} beantwortet werden. Vielen Dank für Ihr Interesse.",
   closedQuota: "Es haben schon genug Menschen geantwortet. Vielen Dank für Ihr Interesse.",
+  closedRelay: "Die Zwischenstelle {host} nimmt keine Berichte dazu an. Vielen Dank für Ihr Interesse.",
 
   // Descriptions of the named designs.
   quoted: "„{text}“",

@@ -228,6 +228,7 @@ export default {
   closedOperator: "Ya no acepta respuestas. Gracias por su interés.",
   closedDeadline: "Se podía responder hasta el {moment}. Gracias por su interés.",
   closedQuota: "Ya han respondido suficientes personas. Gracias por su interés.",
+  closedRelay: "El intermediario {host} no acepta informes sobre ella. Gracias por su interés.",
 
   // Descriptions of the named designs.
   quoted: "«{text}»",

@@ -228,6 +228,7 @@ export default {
   closedOperator: "Elle n’accepte plus de réponses. Merci de votre intérêt.",
   closedDeadline: "On pouvait y répondre jusqu’au {moment}. Merci de votre intérêt.",
   closedQuota: "Assez de personnes ont déjà répondu. Merci de votre intérêt.",
+  closedRelay: "Le relais {host} n’accepte pas de rapports à son sujet. Merci de votre intérêt.",
 
   // Descriptions of the named designs.
   quoted: "« {text} »",
