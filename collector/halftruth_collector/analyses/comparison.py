@@ -21,6 +21,7 @@ from halftruth_shared.results.wording import items, quoted, quoted_items
 from msgspec.structs import replace
 
 from ..estimation.answers import category_code
+from ..estimation.bounds import normal_quantile
 from ..estimation.contrasts import (
     Contrasts,
     Groups,
@@ -30,7 +31,9 @@ from ..estimation.contrasts import (
     trend_weights,
 )
 from ..estimation.estimates import columns, covariance_of
+from ..estimation.independence import margins_within
 from ..estimation.intervals import SHARE
+from ..estimation.reliability import NOT, grades
 from ..estimation.selection import adjusted_p_values
 from .base import Analysis, AnalysisContext, RowBuilder, answers_to, clearest, middle_answer
 from .deciding import AtLevel, as_selected, claimed, count_in_words, decide_rows
@@ -56,11 +59,17 @@ def compute(counted: AnalysisContext, query: ComparisonQuery) -> Result[Comparis
     effects = compare_groups(groups, reference, query.effect, query.confidence)
     of_effect, tested = QUANTITIES[query.effect], int(np.isfinite(effects.p_value).sum()) or 1
     base = None if reference is None else names[reference]
-    every = [shares_of(groups, query.confidence), effects]
+    shares = shares_of(groups, query.confidence)
+    grade = None
+    if not table.logit:
+        quantile = normal_quantile(1 - query.confidence)
+        margins = margins_within(table, [0], quantile)[chosen, answer]
+        grade = np.where(np.isfinite(shares.upper - shares.lower), grades(margins), NOT)
+    every = [shares, effects]
     rows = RowBuilder(
         group=answers_to(query.groups, label=query.groups), against=answers_to(query.groups)
     )
-    rows.add(every[0].columns(SHARE), group=names)
+    rows.add(shares.columns(SHARE, grade=grade), group=names)
     rows.add(
         effects.columns(of_effect, adjusted=adjusted_p_values(effects.p_value, tested)),
         group=[name for name in names if name != base],

@@ -30,9 +30,10 @@ from ..estimation.answers import present_items
 from ..estimation.association import in_order, measure_columns
 from ..estimation.bounds import Array, normal_quantile
 from ..estimation.estimates import columns, covariance_of
-from ..estimation.independence import Departures, IndependenceTest
-from ..estimation.intervals import SHARE, table_intervals
+from ..estimation.independence import Departures, IndependenceTest, margins_within
+from ..estimation.intervals import INTERVAL, SHARE, UNDEFINED, table_intervals
 from ..estimation.ratios import conditional_covariance, conditional_shares
+from ..estimation.reliability import NOT, grades
 from ..estimation.selection import adjusted_p_values
 from ..estimation.variances import error_parts
 from .base import Analysis, AnalysisContext, names_of_clearest
@@ -79,12 +80,15 @@ def compute(counted: AnalysisContext, query: CrosstabQuery) -> Result[CrosstabQu
     of_measures = np.full((sum(map(len, strength)), len(answers)), -1)
     codes = np.vstack([*(part.codes for part in parts), of_measures])
     estimates = Estimates.concatenate([*(part.estimates for part in parts), *strength])
+    test = _most_significant([part.test for part in parts])
+    p_values, adjusted = map(estimates.numbers, ("p_value", "adjusted_p_value"))
     if question is not None:
-        p_values = estimates.numbers("p_value")
         cells = estimates.texts("quantity").equals("share")
         adjusted = np.full(len(p_values), np.nan)
         adjusted[cells] = adjusted_p_values(p_values[cells])
-        estimates = replace(estimates, adjusted_p_value=adjusted)
+    # No cell is significant unless the test of the whole table is (gatekeeping).
+    of_table = 1.0 if test.p_value is None else test.p_value
+    estimates = replace(estimates, adjusted_p_value=np.maximum(adjusted, of_table))
     # Sort by layers, rows and columns, with each total after its parts.
     last = np.where(codes < 0, codes.max(initial=0) + 1, codes)
     order = np.lexsort([last[:, axis] for axis in [*range(2, len(answers)), 0, 1]][::-1])
@@ -108,7 +112,7 @@ def compute(counted: AnalysisContext, query: CrosstabQuery) -> Result[CrosstabQu
         query,
         keys,
         estimates,
-        tests=[_most_significant([part.test for part in parts])],
+        tests=[test],
         caveats=[margins, *_caveats(query, keys, estimates, question)],
         covariance=_covariance(parts, order, estimates) if query.covariance else None,
     )
@@ -181,6 +185,8 @@ def _cross(counted: AnalysisContext, query: CrosstabQuery, names: Sequence[str])
     known = table.identified_covariance()
     shares = conditional_shares(table.value, known, given)
     sets = shares.sets(normal_quantile(1 - query.confidence))
+    margins = margins_within(table, given, normal_quantile(1 - query.confidence)).ravel()
+    unbounded = sets.kind != INTERVAL
     unknown = np.isnan(shares.variance.ravel())
     # The delta method is linear in the covariance, so it applies to both error parts.
     of_these = conditional_covariance(table.value, table.alone.covariance(), given)
@@ -193,6 +199,7 @@ def _cross(counted: AnalysisContext, query: CrosstabQuery, names: Sequence[str])
         shares.value,
         np.sqrt(shares.variance),
         sets,
+        grade=np.where(unbounded, NOT, grades(margins)),
         errors=parts,
         statistic=departures.residuals,
         p_value=p_values,
@@ -208,7 +215,7 @@ def _cross(counted: AnalysisContext, query: CrosstabQuery, names: Sequence[str])
         np.vstack([codes, of_bases]),
         Estimates.concatenate([of_cells, *bases]),
         covariance,
-        sets.half_width,
+        np.where(sets.kind == UNDEFINED, np.nan, np.where(unbounded, np.inf, margins)),
         np.ravel(table.effective_reports),
         departures.test(),
     )
@@ -263,7 +270,7 @@ def _most_significant(tests: Sequence[IndependenceTest]) -> Test:
     """Return the test with the smallest p-value, adjusted for their number (Bonferroni)."""
     best = min(tests, key=lambda test: np.inf if test.p_value is None else test.p_value)
     return Test(
-        name="Wald",
+        name="score",
         statistic=best.statistic,
         df=best.degrees_of_freedom,
         p_value=None if best.p_value is None else min(1.0, len(tests) * best.p_value),

@@ -72,7 +72,7 @@ def decide(result: Result[MeasuresQuery], at_level: AtLevel) -> tuple[list[Test]
     places = [*first.values()]
     rate = 1 - result.query.confidence
     return decide_rows(
-        result, at_level, "associated", places, name="Wald", rate=rate, candidates=len(places)
+        result, at_level, "associated", places, name="score", rate=rate, candidates=len(places)
     )
 
 

@@ -297,6 +297,50 @@ def unskewed(scores: Array, skewness: Array) -> Array:
     return np.asarray(6 / g * (np.cbrt(g * scores / 2 + 1) - 1) + g / 6)
 
 
+def margins_within(table: Table, given: Sequence[int], quantile: float) -> Array:
+    """Return the margins of error of shares within groups, if the groups did not differ.
+
+    They are those of the design at the pooled share of each answer, with the estimated sizes of the
+    groups, all cut at 0. The estimated variance of a share is smallest where the share is too small
+    by chance: a grade by it would be a filter that keeps the wrong estimates.
+
+    Parameters
+    ----------
+    table : Table
+        A moment estimate.
+    given : sequence of int
+        Axes of the attributes whose answers form the groups; none for everybody.
+    quantile : float
+
+    Returns
+    -------
+    ndarray, shape of the table
+        Infinite for a group whose estimated size is not positive; NaN with fewer than two reports.
+    """
+    people = np.maximum(table.value, 0.0)
+    others = tuple(axis for axis in range(people.ndim) if axis not in given)
+    groups = people.sum(axis=others, keepdims=True)
+    pooled = people.sum(axis=tuple(given), keepdims=True)
+    pooled = pooled / pooled.sum()
+    base = np.broadcast_to(groups / groups.sum(), people.shape)
+    share = np.broadcast_to(pooled, people.shape)
+    if table.reports < 2:
+        return np.full(people.shape, np.nan)
+    variance = np.zeros(people.shape)
+    for each in table.report_distributions(base * share):
+        weights = each.weights.reshape(-1, *people.shape)
+        inside = weights.sum(axis=tuple(1 + axis for axis in others), keepdims=True)
+        added = (weights - share * inside).reshape(len(weights), -1)
+        added -= each.chances @ added
+        variance += (each.reports * (each.chances @ added**2)).reshape(people.shape)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance = variance / base**2 * table.reports / (table.reports - 1)
+        # The error by sampling, which a finite population reduces.
+        variance -= table.fraction * share * (1 - share) / (table.reports * base)
+        margins = quantile * np.sqrt(np.maximum(variance, 0.0))
+    return np.where(base > 0, margins, np.inf)
+
+
 def _margins(cells: Array) -> tuple[Array, Array, Array]:
     """Return sums of cells (i, j, k, …) over columns, rows, and both, which broadcast."""
     rows, columns = cells.sum(axis=1, keepdims=True), cells.sum(axis=0, keepdims=True)
