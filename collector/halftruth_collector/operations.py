@@ -21,6 +21,7 @@ from halftruth_shared import ParameterError, Survey
 from halftruth_shared.protocol.terms import Signature, Terms
 from msgspec import UNSET, UnsetType
 from sqlalchemy import Connection, delete, exists, func, select, update
+from sqlalchemy.exc import DataError, IntegrityError
 
 from .collector_store import Store
 from .confirmation import final, require
@@ -34,7 +35,7 @@ from .store.database import (
     lock_compacted,
     read_version,
 )
-from .store.files import Imported
+from .store.files import Contents, Imported
 from .store.invitations import hash_invitation
 from .store.reports import add_invitations, delete_invitations
 from .store.retention import Deleted, count_purged, delete_survey_rows, find_ended, purge_rows
@@ -570,18 +571,43 @@ def back_up(store: Store, file: Path, progress: Progress | None = None) -> int:
     return rows
 
 
+def check_backup(file: Path) -> Contents:
+    """Verify the checksum of a back-up and that its tables agree; return what it contains.
+
+    Raises
+    ------
+    ParameterError
+        If the file is no back-up, damaged or inconsistent.
+    SchemaOutdated
+        If it is of another version.
+    """
+    with existing_file(file) as backup, backup.reading() as source:
+        return files.check_contents(source, file)
+
+
 def restore(store: Store, file: Path, progress: Progress | None = None) -> int:
-    """Restore a back-up into an empty database in one transaction; return the number of rows."""
-    with existing_file(file) as backup, store.database.writing() as connection:
-        advisory_lock(connection)
-        if not files.is_empty(connection):
-            raise ParameterError(
-                "database: it is not empty; expected an empty one, such as a new file",
-                field="database",
-            )
-        with backup.reading() as source:
-            rows = files.copy_tables(source, connection, progress)
-        files.advance_sequences(connection)
+    """Restore a back-up into an empty database in one transaction; return the number of rows.
+
+    The file is checked before, see :func:`check_backup`.
+    """
+    with existing_file(file) as backup, backup.reading() as source:
+        files.check_contents(source, file)
+        with store.database.writing() as connection:
+            advisory_lock(connection)
+            if not files.is_empty(connection):
+                raise ParameterError(
+                    "database: it is not empty; expected an empty one, such as a new file",
+                    field="database",
+                )
+            try:
+                rows = files.copy_tables(source, connection, progress)
+            except (DataError, IntegrityError):
+                raise ParameterError(
+                    f"file: {file} has rows that contradict each other; expected a back-up of a"
+                    " collector",
+                    field="file",
+                ) from None
+            files.advance_sequences(connection)
     return rows
 
 

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
 
@@ -77,42 +78,63 @@ def test_systemd_accepts_the_units(root, tmp_path):
     assert (done.returncode, said) == (0, [])
 
 
-def test_the_nightly_service_backs_up_purges_and_compacts(units, survey, tmp_path):
+def test_the_nightly_service_backs_up_purges_compacts_and_checks(units, survey, tmp_path):
     """Run its lines one after the other with the back-up folder, as systemd does."""
     database = f"sqlite:///{tmp_path / 'halftruth.db'}"
+    backups = tmp_path / "backups"
+    backups.mkdir(mode=0o700)
+
+    def of_days_ago(days: int) -> Path:
+        then = datetime.now() - timedelta(days=days)
+        return backups / f"{then:%Y%m%dT%H%M%S}.backup"
+
     with Store(database) as store:
         operations.publish_survey(store, survey)
         operations.close_survey(store, survey.id, confirm=survey.id)
-    backups = tmp_path / "backups"
-    backups.mkdir(mode=0o700)
-    for name, days in (("last-week.backup", 7), ("last-month.backup", 30)):
-        (backups / name).touch()
-        subprocess.run(["touch", "--date", f"{days} days ago", backups / name], check=True)
+        operations.back_up(store, of_days_ago(1))
+    yesterday, kept, dropped = map(of_days_ago, (1, 7, 30))
+    for file, days in ((kept, 7), (dropped, 30)):
+        file.touch()
+        subprocess.run(["touch", "--date", f"{days} days ago", file], check=True)
     environment = {
         "PATH": os.environ["PATH"],
         "HALFTRUTH_DATABASE": database,
         "STATE_DIRECTORY": str(backups),
     }
-    said = []
-    for line in all_of(units["halftruth-nightly.service"], "ExecStart"):
+
+    def run(line: str) -> "subprocess.CompletedProcess[str]":
         command = line.replace("%%", "%").replace(
             PROGRAM, f"{sys.executable} -m halftruth_collector"
         )
-        done = subprocess.run(
-            ["/bin/sh", "-c", command], env=environment, capture_output=True, text=True, check=True
+        return subprocess.run(
+            ["/bin/sh", "-c", command], env=environment, capture_output=True, text=True
         )
-        said.append(done.stdout)
-    assert said[0].endswith(".backup\n")
-    assert said[2:] == [
+
+    lines = all_of(units["halftruth-nightly.service"], "ExecStart")
+    done = [run(line) for line in lines]
+    assert [each.returncode for each in done] == [0] * 5, done
+    assert done[0].stdout.endswith(".backup\n")
+    assert [each.stdout for each in done[2:4]] == [
         "no survey that ended 30 days ago still has ids\n",
         "compacted; arrival order erased\n",
     ]
-    [made] = {file.name for file in backups.iterdir()} - {"last-week.backup"}
-    assert stat.S_IMODE((backups / made).stat().st_mode) == 0o600
+    assert done[4].stdout.startswith(f"{yesterday} is unchanged: ")
+    [made] = set(backups.iterdir()) - {kept, yesterday}
+    assert stat.S_IMODE(made.stat().st_mode) == 0o600
     restored = f"sqlite:///{tmp_path / 'restored.db'}"
     with Store(restored) as store:
-        assert operations.restore(store, backups / made) > 0
+        assert operations.restore(store, made) > 0
         assert store.surveys.get(survey.id).digest == survey.digest
+    # A damaged file fails the service.
+    content = bytearray(yesterday.read_bytes())
+    content[5_000] ^= 4
+    yesterday.write_bytes(content)
+    refused = run(lines[4])
+    assert (refused.returncode, f"{yesterday} is damaged" in refused.stderr) == (2, True)
+    # In the first night there is only one.
+    for file in (yesterday, kept):
+        file.unlink()
+    assert run(lines[4]).stdout.startswith(f"{made} is unchanged: ")
 
 
 #: What the service `daemon` runs instead of halftruth: prints how it was called.

@@ -67,7 +67,7 @@ ELSEWHERE = {
     "(umask 077; halftruthctl": "needs the service's user, as above",
     "systemctl": "needs systemd; tests/docker/test_units.py reads these units",
     "createdb": "the server of the tests has a database made already",
-    "echo": "writes settings of containers",
+    "echo": "writes settings of containers and services",
     "digest": "needs a registry of images",
     "docker": "needs a container engine; tests/docker/ reads the files",
     "(umask 077; docker": "needs a container engine; tests/docker/ reads the files",

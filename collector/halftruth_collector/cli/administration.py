@@ -86,10 +86,20 @@ def audit_log(as_json: bool, store: Store) -> None:
 
 @click.command()
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
-@options.store
-def backup(file: Path, store: Store) -> None:
-    """Write a consistent back-up into a new FILE, while the collector runs."""
-    with progress_bar("rows") as progress:
+@click.option("--check", is_flag=True, help="Verify an existing FILE; no database is needed.")
+@options.database
+def backup(file: Path, check: bool, database: str) -> None:
+    """Write a consistent back-up into a new FILE, while the collector runs.
+
+    With --check, verify the checksum of a back-up that was made before, the digests of its surveys,
+    and that each survey has as many ids as reports. 'restore' verifies the same.
+    """
+    if check:
+        found = operations.check_backup(file)
+        click.echo(f"{file} is unchanged: {found.rows} rows, {found.reports} reports")
+        return
+    opened = options.naming(open_existing_store(database))
+    with opened as store, progress_bar("rows") as progress:
         rows = operations.back_up(store, file, progress)
     click.echo(f"{rows} rows in {file}")
 
@@ -99,6 +109,8 @@ def backup(file: Path, store: Store) -> None:
 @options.database
 def restore(file: Path, database: str) -> None:
     """Restore a back-up FILE into an empty database, SQLite or PostgreSQL."""
+    # Before a new database is created.
+    operations.check_backup(file)
     with options.naming(Store(database)) as store, progress_bar("rows") as progress:
         rows = operations.restore(store, file, progress)
     click.echo(f"{rows} rows from {file}")

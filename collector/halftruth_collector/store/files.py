@@ -21,7 +21,16 @@ from typing import Any
 
 import numpy as np
 from halftruth_shared import ParameterError, ReportSpace, Survey
-from sqlalchemy import Connection, SmallInteger, Table, func, literal, select
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    SmallInteger,
+    Table,
+    func,
+    literal,
+    select,
+)
 from sqlalchemy import cast as as_type
 
 from ..errors import SurveyExists
@@ -35,6 +44,7 @@ from .tables import (
     cells,
     daily_outcomes,
     metadata,
+    relay_surveys,
     report_ids,
     revoked_keys,
     sum_shards,
@@ -46,6 +56,14 @@ _ID_SIZE = 16
 
 #: Shard of imports, so that they do not wait for reports that arrive meanwhile.
 _SHARD = SHARDS
+
+
+@dataclass(frozen=True)
+class Contents:
+    """Numbers of rows and of counted reports in a back-up."""
+
+    rows: int
+    reports: int
 
 
 @dataclass(frozen=True)
@@ -61,6 +79,46 @@ def copy_tables(source: Connection, target: Connection, progress: Progress | Non
     return sum(
         copy(source, select(table), target, table, progress) for table in metadata.sorted_tables
     )
+
+
+def check_contents(source: Connection, file: Path) -> Contents:
+    """Check that the tables of a back-up agree with each other, and count their rows.
+
+    The checksum of a file shows that it did not change; this shows that what was written is
+    consistent.
+
+    Raises
+    ------
+    ParameterError
+        If a survey does not have its digest, or an unpurged one not as many ids as reports.
+    """
+    ids = _sums(source, report_ids.c.survey, func.count())
+    counts = _sums(source, cells.c.survey, sum_shards(cells.c.count))
+    for row in source.execute(select(surveys)):
+        _check_digest(row, f"{file}: survey '{row.id}'")
+        found, counted = ids.get(row.number, 0), counts.get(row.number, 0)
+        if row.purged_at is None and found != counted:
+            raise ParameterError(
+                f"file: {file}: survey '{row.id}' has {found} ids of reports, but the counts of"
+                f" {counted}; expected as many",
+                field="file",
+            )
+    for row in source.execute(select(relay_surveys)):
+        _check_digest(row, f"{file}: survey '{row.id}'")
+    rows = sum(
+        source.execute(select(func.count()).select_from(table)).scalar_one()
+        for table in metadata.sorted_tables
+    )
+    return Contents(rows, sum(counts.values()))
+
+
+def _sums(source: Connection, survey: Column[int], value: ColumnElement[int]) -> dict[int, int]:
+    return dict(source.execute(select(survey, value).group_by(survey)).all())
+
+
+def _check_digest(row: Any, subject: str) -> None:
+    if hashlib.sha256(row.document.encode()).hexdigest() != row.digest:
+        raise ParameterError(f"file: {subject} does not have its digest", field="file")
 
 
 def is_empty(connection: Connection) -> bool:
@@ -266,10 +324,8 @@ def _add(connection: Connection, table: Table, number: int, rows: Sequence[dict[
 
 def _report_space(exported: Any) -> ReportSpace:
     """Report space of an exported survey."""
-    document = exported.document.encode()
-    if hashlib.sha256(document).hexdigest() != exported.digest:
-        raise _damaged("its survey does not have its digest")
-    return Survey.from_json(document).report_space
+    _check_digest(exported, "its survey")
+    return Survey.from_json(exported.document.encode()).report_space
 
 
 def _check_cells(space: ReportSpace, packed: Sequence[bytes]) -> None:

@@ -1,10 +1,12 @@
 """Helpers for tests of the store: raw tables, shared transactions, held or failing statements."""
 
+import hashlib
+import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from shutil import copyfile
 from typing import Any
@@ -84,6 +86,16 @@ def refuse(store: Store) -> None:
     store.surveys.get("health")
     with suppress(TooLarge), store.reports.recording_refusals("health"):
         raise TooLarge("reports: expected fewer")
+
+
+def seal(file: Path) -> None:
+    """End a back-up or an export with the checksum of its present pages."""
+    with closing(sqlite3.connect(file)) as connection:
+        [[size]] = connection.execute("PRAGMA page_size").fetchall()
+        [[count]] = connection.execute("PRAGMA page_count").fetchall()
+    pages = file.read_bytes()[: size * count]
+    line = f"\nhalftruth sha256 {hashlib.sha256(pages).hexdigest()}\n"
+    file.write_bytes(pages + line.encode())
 
 
 @contextmanager
