@@ -23,9 +23,14 @@ from halftruth_shared.results.wording import quoted, quoted_items
 from msgspec.structs import replace
 
 from ..estimation.answers import answers_of
-from ..estimation.bounds import normal_quantile
+from ..estimation.bounds import Array, normal_quantile
 from ..estimation.contrasts import Contrasts
-from ..estimation.distribution import Distributions, Scale, scale_of
+from ..estimation.distribution import (
+    Distributions,
+    Scale,
+    scale_of,
+    scores_of_mean_differences,
+)
 from ..estimation.estimates import columns
 from ..estimation.intervals import SHARE, deviation_of, mean_of
 from ..estimation.selection import adjusted_p_values
@@ -62,7 +67,9 @@ def compute(counted: AnalysisContext, query: DistributionQuery) -> Result[Distri
     rows = _Rows(query, scale, groups)
     rows.add_moments(of_groups)
     if reference is not None:
-        rows.add_differences(of_groups[-1], reference)
+        table = counted.estimator.table([*by[-1], attribute.name])
+        z = scores_of_mean_differences(counted.estimator.schema, table, scale.values, reference)
+        rows.add_differences(of_groups[-1], reference, z)
     rows.add_percentiles(of_groups)
     rows.add_shares(of_groups)
     base = np.concatenate([each.base for each in of_groups])
@@ -108,11 +115,11 @@ class _Rows(RowBuilder):
                 part = dataclasses.replace(found, undefined=reasons).columns(of)
                 self.add(part, group=names)
 
-    def add_differences(self, within: Distributions, reference: int) -> None:
-        """Add the difference of each group's mean from that of the reference."""
+    def add_differences(self, within: Distributions, reference: int, z: Array) -> None:
+        """Add the difference of each group's mean from that of the reference, with its test."""
         values = self.scale.values
         found = within.mean_differences(values, reference, self.z)
-        z = found.value / np.where(found.standard_error > 0, found.standard_error, np.nan)
+        z = np.where(np.isfinite(found.value), z, np.nan)
         p_value = 2 * scipy.special.ndtr(-np.abs(z))
         tested = int(np.isfinite(p_value).sum()) or 1
         reasons = [_TOO_SMALL if none else None for none in np.isnan(found.value)]
@@ -310,7 +317,7 @@ def decide(result: Result[DistributionQuery], at_level: AtLevel) -> tuple[list[T
         at_level,
         "different",
         differences,
-        name="Wald",
+        name="score",
         rate=1 - result.query.confidence,
         beside=mean_of_group,
     )
