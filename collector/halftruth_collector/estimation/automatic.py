@@ -6,12 +6,11 @@ depends on whether such reports identify it for independent answers (`regression
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 from halftruth_shared import DomainTooLarge, EstimateError, ParameterError, Survey
 
-from .counts import Counts, Snapshot
+from .counts import Counts, CountsKey, RecentResults, key_of
 from .model.fit import at_independent_answers, schema_of
 from .model.tables import shares
 from .reconstruction import reconstruction
@@ -22,6 +21,9 @@ WIDER = 2.0
 #: Largest table of all attributes for which the model includes attributes that a query does not
 #: name.
 _MODELLED_CELLS = 2**14
+
+#: Recent choices.
+_PREFERRED = RecentResults[tuple[CountsKey, tuple[str, ...]], bool](256)
 
 
 def prefers_model(survey: Survey, counts: Counts, attributes: Sequence[str]) -> bool:
@@ -34,25 +36,26 @@ def prefers_model(survey: Survey, counts: Counts, attributes: Sequence[str]) -> 
     # The model of all pairs is saturated for a table of two attributes.
     if len(attributes) < 3:
         return False
-    return _prefers_model(Snapshot.of(survey, counts), tuple(sorted(attributes)))
+    names = tuple(sorted(attributes))
+    key = key_of(survey, counts), names
+    return _PREFERRED.get(key, lambda: _prefers_model(survey, counts, names))
 
 
-@lru_cache(maxsize=256)
-def _prefers_model(source: Snapshot, names: tuple[str, ...]) -> bool:
+def _prefers_model(survey: Survey, counts: Counts, names: tuple[str, ...]) -> bool:
     try:
-        model = at_independent_answers(source.survey, source.counts, names)
+        model = at_independent_answers(survey, counts, names)
     except DomainTooLarge:
         return False
     if model is None:
         return False
     by_model = float(shares(model, names).variance().mean())
-    unbiased = reconstruction(source.survey)
+    unbiased = reconstruction(survey)
     try:
         unbiased.check(names)
         unit = unbiased.unit_variance(names, "population")
     except (ParameterError, EstimateError, DomainTooLarge):
         return True
-    moment = float(np.mean(unit.at(1 / unit.constant.size))) / source.counts.reports
+    moment = float(np.mean(unit.at(1 / unit.constant.size))) / counts.reports
     return moment > WIDER**2 * by_model
 
 

@@ -1,17 +1,22 @@
 """Counts of perturbed reports, the only data of a collector about answers."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from typing import Any
+from threading import Lock
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from halftruth_shared import DomainTooLarge, NoReports, ReportError, ReportSpace, Survey
 from halftruth_shared.cells import ravel, unravel
 from halftruth_shared.errors import listing
 from numpy.typing import ArrayLike, NDArray
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 #: Largest table that is stored as an array.
 DENSE_CELLS = 2**24
@@ -200,19 +205,46 @@ class Counts:
         return _add_up(index, self._weights, size).reshape(shape)
 
 
-@dataclass(frozen=True)
-class Snapshot:
-    """Counts of a survey, as a cache key: equal snapshots give equal estimates."""
+#: Identity of the counts of a survey: its digest, and the fingerprint of the counts. Equal keys
+#: give equal estimates.
+CountsKey = tuple[str, bytes]
 
-    digest: str
-    content: bytes
-    survey: Survey = field(compare=False)
-    counts: Counts = field(compare=False)
 
-    @classmethod
-    def of(cls, survey: Survey, counts: Counts) -> "Snapshot":
-        """Make the snapshot of these counts."""
-        return cls(survey.digest, counts.fingerprint, survey, counts)
+def key_of(survey: Survey, counts: Counts) -> CountsKey:
+    """Return the identity of these counts, for caches that do not keep the counts themselves."""
+    return survey.digest, counts.fingerprint
+
+
+class RecentResults(Generic[K, V]):
+    """Recent results by key, which all threads share.
+
+    A key identifies the counts of a result, and does not refer to them: while reports arrive, each
+    request has other counts, and a cache that kept them would hold all their past states.
+
+    Parameters
+    ----------
+    most : int
+        Number of results that are kept; the least recently used one is dropped first.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._lock = Lock()
+        self._results: OrderedDict[K, V] = OrderedDict()
+
+    def get(self, key: K, compute: Callable[[], V]) -> V:
+        """Return the result for a key, computed if it is not kept."""
+        with self._lock:
+            if key in self._results:
+                self._results.move_to_end(key)
+                return self._results[key]
+        # Another thread may compute the same meanwhile, with the same result.
+        result = compute()
+        with self._lock:
+            self._results[key] = result
+            while len(self._results) > self._most:
+                self._results.popitem(last=False)
+        return result
 
 
 def _over(table: NDArray[np.int64], axes: Sequence[int]) -> NDArray[np.int64]:

@@ -16,7 +16,6 @@ are outside 0 to 1.
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ from halftruth_shared.analyses.base import Contradiction, Target
 from numpy.typing import NDArray
 
 from .bounds import Array, normal_quantile
-from .counts import Counts, Snapshot
+from .counts import Counts, CountsKey, RecentResults, key_of
 from .intervals import SHARE, intervals_at
 from .reconstruction import reconstruction
 from .report_model import ReportPart, report_parts
@@ -223,7 +222,7 @@ def contradictions(
         known = any(set(each.attributes) <= set(table) for each in found)
         if known or not _has_impossible(source, counts, table):
             continue
-        fit = _fit(Snapshot.of(survey, counts), table, LEVEL / len(tables))
+        fit = _fit(survey, counts, table, LEVEL / len(tables))
         if fit is not None and fit.p_value <= LEVEL / len(tables):
             found.append(
                 Contradiction(attributes=list(table), p_value=fit.p_value, simulated=fit.simulated)
@@ -241,11 +240,18 @@ def _has_impossible(source: TableSource, counts: Counts, names: tuple[str, ...])
     return bool(((upper < SHARE.lower) | (lower > SHARE.upper)).any())
 
 
-@lru_cache(maxsize=256)
-def _fit(content: Snapshot, names: tuple[str, ...], level: float) -> Fit | None:
+#: Recent tests.
+_TESTED = RecentResults[tuple[CountsKey, tuple[str, ...], float], Fit | None](256)
+
+
+def _fit(survey: Survey, counts: Counts, names: tuple[str, ...], level: float) -> Fit | None:
     """Test a table; None if no reports are about its questions alone."""
-    likelihood = likelihood_of(content.survey, content.counts, names)
-    return fit_of(likelihood, level) if likelihood.parts else None
+
+    def tested() -> Fit | None:
+        likelihood = likelihood_of(survey, counts, names)
+        return fit_of(likelihood, level) if likelihood.parts else None
+
+    return _TESTED.get((key_of(survey, counts), names, level), tested)
 
 
 def likelihood_of(survey: Survey, counts: Counts, names: Sequence[str]) -> Likelihood:

@@ -1,17 +1,22 @@
 """The largest allowed results are computed and written within a gigabyte."""
 
+import gc
 import resource
 import subprocess
 import sys
 import tracemalloc
+import weakref
 
 import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.estimation.counts import RecentResults
+from halftruth_collector.estimation.design_fit import contradictions
 from halftruth_collector.estimation.table import COVARIANCE_CELLS
 from halftruth_collector.estimation.tables import TABLE_CELLS
 from halftruth_shared import Attribute, DomainTooLarge, RandomizedResponse, Schema, Survey
+from halftruth_shared.analyses.table import TableQuery
 from halftruth_shared.protocol.base import encode
 from sources import counts_of, source_of
 
@@ -89,3 +94,35 @@ def test_counts_are_sorted_without_widening_the_cells():
         tracemalloc.stop()
     assert counts.cells.dtype == np.int8
     assert sorted(map(tuple, cells.tolist())) == list(map(tuple, counts.cells.tolist()))
+
+
+def test_caches_hold_no_past_counts():
+    """While reports arrive, each request has other counts, which are freed after it."""
+    survey, counts = surveyed((2, 3, 2))
+    counts = Counts.from_reports(survey, np.repeat(counts.cells, counts.counts, axis=0))
+    left = weakref.ref(counts)
+    source = source_of(survey, counts)
+    for query in (
+        TableQuery(attributes=["q0", "q1", "q2"]),
+        TableQuery(attributes=["q0", "q1", "q2"], estimate="model"),
+    ):
+        name = next(each for each in ANALYSES if ANALYSES[each].query is type(query))
+        result = ANALYSES[name].compute(source, query)
+        assert result.reports == counts.reports
+    # A report that no shares explain is tested, and the test is kept.
+    assert contradictions(survey, counts, survey.schema.names, together=True) is not None
+    del counts, source, result
+    gc.collect()
+    assert left() is None
+
+
+def test_recent_results_are_computed_once_and_bounded():
+    computed = []
+    recent = RecentResults(2)
+
+    def compute_of(key):
+        return recent.get(key, lambda: computed.append(key) or key)
+
+    assert [compute_of(key) for key in "aabacab"] == [*"aabacab"]
+    # "a" was used more recently than "b" when "c" came.
+    assert computed == ["a", "b", "c", "b"]

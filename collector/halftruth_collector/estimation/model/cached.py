@@ -1,13 +1,12 @@
 """Cache of models fitted to recent counts, shared by several queries."""
 
 from collections.abc import Collection, Sequence
-from functools import lru_cache
 from itertools import combinations
 
 from halftruth_shared import Survey
 from halftruth_shared.analyses.base import ModelFit, TestedInteraction
 
-from ..counts import Counts, Snapshot
+from ..counts import Counts, CountsKey, RecentResults, key_of
 from .adequacy import adequacy, omitted_interactions, size_of_tests
 from .fit import LoglinearModel, fit_model
 
@@ -18,6 +17,10 @@ _KEPT = 8
 MOST_TESTED = 2**25
 
 _Terms = tuple[tuple[str, ...], ...]
+_Key = tuple[CountsKey, _Terms, tuple[str, ...]]
+
+_FITTED = RecentResults[_Key, LoglinearModel](_KEPT)
+_DESCRIBED = RecentResults[_Key, ModelFit](_KEPT)
 
 
 def cached_model(
@@ -27,7 +30,8 @@ def cached_model(
     attributes: Sequence[str] | None = None,
 ) -> LoglinearModel:
     """Return the model of all pairs and further interactions, cached by counts; see `fit_model`."""
-    return _fitted(*_key(survey, counts, interactions, attributes))
+    terms, names = _asked(survey, interactions, attributes)
+    return _fitted(survey, counts, terms, names)
 
 
 def described(
@@ -37,29 +41,31 @@ def described(
     attributes: Sequence[str] | None = None,
 ) -> ModelFit:
     """Return the assumptions of the model of `cached_model` with their tests, cached by counts."""
-    return _described(*_key(survey, counts, interactions, attributes))
+    terms, names = _asked(survey, interactions, attributes)
+    key = key_of(survey, counts), terms, names
+    return _DESCRIBED.get(key, lambda: _described(survey, counts, terms, names))
 
 
-def _key(
-    survey: Survey,
-    counts: Counts,
-    interactions: Sequence[Collection[str]],
-    attributes: Sequence[str] | None,
-) -> tuple[Snapshot, _Terms, tuple[str, ...]]:
+def _asked(
+    survey: Survey, interactions: Sequence[Collection[str]], attributes: Sequence[str] | None
+) -> tuple[_Terms, tuple[str, ...]]:
     names = survey.schema.names if attributes is None else tuple(attributes)
-    return Snapshot.of(survey, counts), tuple(map(tuple, interactions)), names
+    return tuple(map(tuple, interactions)), names
 
 
-@lru_cache(maxsize=_KEPT)
-def _fitted(source: Snapshot, interactions: _Terms, names: tuple[str, ...]) -> LoglinearModel:
-    terms = [*combinations(names, 2), *interactions]
-    return fit_model(source.survey, source.counts, terms, names)
+def _fitted(
+    survey: Survey, counts: Counts, interactions: _Terms, names: tuple[str, ...]
+) -> LoglinearModel:
+    def fit() -> LoglinearModel:
+        return fit_model(survey, counts, [*combinations(names, 2), *interactions], names)
+
+    return _FITTED.get((key_of(survey, counts), interactions, names), fit)
 
 
-@lru_cache(maxsize=_KEPT)
-def _described(source: Snapshot, interactions: _Terms, names: tuple[str, ...]) -> ModelFit:
-    survey, counts = source.survey, source.counts
-    model = _fitted(source, interactions, names)
+def _described(
+    survey: Survey, counts: Counts, interactions: _Terms, names: tuple[str, ...]
+) -> ModelFit:
+    model = _fitted(survey, counts, interactions, names)
     clearest = untested = None
     if not (terms := omitted_interactions(survey, counts, model)):
         untested = "the reports do not identify such interactions"
@@ -72,7 +78,7 @@ def _described(source: Snapshot, interactions: _Terms, names: tuple[str, ...]) -
         attributes=list(model.schema.names),
         interactions=[
             TestedInteraction(
-                attributes=list(term), p_value=_p_value(source, term, interactions, names)
+                attributes=list(term), p_value=_p_value(survey, counts, term, interactions, names)
             )
             for term in interactions
             # All pairwise interactions are in every model.
@@ -86,14 +92,18 @@ def _described(source: Snapshot, interactions: _Terms, names: tuple[str, ...]) -
 
 
 def _p_value(
-    source: Snapshot, term: tuple[str, ...], interactions: _Terms, names: tuple[str, ...]
+    survey: Survey,
+    counts: Counts,
+    term: tuple[str, ...],
+    interactions: _Terms,
+    names: tuple[str, ...],
 ) -> float | None:
     """Return the p-value of an interaction, tested against the model without it."""
     others = tuple(each for each in interactions if each != term)
     smaller = (*others, *combinations(term, len(term) - 1))
-    model = _fitted(source, smaller, names)
+    model = _fitted(survey, counts, smaller, names)
     axes = model.schema.positions(term)
     if tuple(sorted(axes)) in model.design.terms:
         return None
-    [test] = adequacy(source.survey, source.counts, model, [tuple(sorted(axes))])
+    [test] = adequacy(survey, counts, model, [tuple(sorted(axes))])
     return test.p_value
