@@ -7,6 +7,7 @@ from halftruth_collector.estimation.planning import planner
 from halftruth_collector.estimation.planning.bound import information_bound
 from halftruth_collector.estimation.planning.planner import plan
 from halftruth_collector.estimation.planning.sets import precision_of_lengths
+from halftruth_collector.estimation.planning.wording import footnotes, headline
 from halftruth_shared import GammaDiagonal, SplitQuestionnaire, Survey
 from halftruth_shared.analyses.plan import PlanQuery
 from halftruth_shared.mechanisms import MECHANISMS
@@ -51,6 +52,22 @@ def test_margins_are_averaged_over_all_cells_of_the_perturbed_attributes():
     bare = precision_of_lengths(split(schema_of((2, 2)), 2), 1_000)
     for length in (0, 1):
         assert public[length].half_width == pytest.approx(bare[length].half_width)
+
+
+@pytest.mark.parametrize("questions", [8, 12, 14])
+def test_no_mechanism_is_recommended_for_unknown_margins(questions):
+    """With max_length = 1 the survey's reports identify few pairs, and others determine none."""
+    sizes = [2, 6, 5, 2, 5, 2, 3, 2, 4, 2, 3, 2, 2, 2][:questions]
+    schema = schema_of(tuple(sizes))
+    survey = Survey("x", "X", schema, split(schema, 1).mechanism)
+    result = plan(survey, PlanQuery(respondents=3_000))
+    shares = {found.kind: found.margins[0].median for found in result.mechanisms}
+    assert result.recommended == "split-questionnaire"
+    assert shares[result.recommended] == min(shares.values())
+    assert "unknown" not in headline(result)
+    assert "no other mechanism" not in headline(result)
+    said = " ".join(footnotes(result))
+    assert "The reports identify" in said or "pairs" not in said
 
 
 def test_a_mechanism_without_reports_about_pairs_is_not_recommended(monkeypatch):

@@ -38,10 +38,10 @@ def design_perturbation(
 def recommend(plans: Sequence[MechanismPlan]) -> tuple[MechanismPlan, str]:
     """Return the mechanism with the narrowest typical margin, and the reason in one sentence.
 
-    Mechanisms are compared by shares within groups, or by shares if no mechanism identifies pairs.
+    Mechanisms are compared by shares within groups, or by shares if no mechanism determines those.
     """
     about, widths = "shares within groups", _widths(plans, "share_within")
-    if min(widths) == np.inf:
+    if not min(widths) < UNDETERMINED:
         about, widths = "shares", _widths(plans, "share")
     # Of equally precise mechanisms, take the survey's mechanism, then the simpler one.
     place = next(k for k, width in enumerate(widths) if width <= _EQUAL * min(widths))
@@ -54,8 +54,8 @@ def recommend(plans: Sequence[MechanismPlan]) -> tuple[MechanismPlan, str]:
             said += f", the same with {plans[second].kind}"
         elif its < UNDETERMINED:
             said += f", {_points(its)} with {plans[second].kind}"
-        else:
-            said += ", which no other mechanism tells"
+        elif width < UNDETERMINED:
+            said += ", which the reports of no other mechanism determine"
     if best.times_bound is not None:
         said += (
             f"; its error is {best.times_bound:.3g} times the least of an unbiased estimate at"

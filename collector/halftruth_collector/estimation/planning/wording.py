@@ -171,8 +171,11 @@ def footnotes(result: PlanResult, pilot: bool = False) -> Iterator[str]:
         )
     for each in result.margins:
         if each.quantity == "share_within" and each.examined < each.possible:
-            which = f"{each.examined} of {each.possible} pairs of questions"
-            if each.possible > MAX_PAIRS:
-                yield f"{which} were looked at."
+            # Of many pairs some are examined; others are not identified, or too large.
+            looked_at = min(each.possible, MAX_PAIRS)
+            if each.examined == looked_at:
+                yield f"{each.examined} of {each.possible} pairs of questions were looked at."
             else:
+                which = f"{each.examined} of {looked_at} pairs of questions"
+                which += " that were looked at" * (looked_at < each.possible)
                 yield f"The reports identify {which}, without tables that are too large."
