@@ -1,6 +1,7 @@
 """A collector, a relay and devices in one process, and searches of their files."""
 
 import base64
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -8,6 +9,7 @@ from pathlib import Path
 from threading import Event
 from uuid import UUID, uuid4
 
+import hpke
 from flask import Flask
 from flask.testing import FlaskClient
 from halftruth_collector import operations as collecting
@@ -19,7 +21,7 @@ from halftruth_collector.relay.passing import Passing
 from halftruth_collector.relay.store import RelayStore
 from halftruth_collector.web import create_app as create_collector
 from halftruth_shared import Relay, Survey
-from halftruth_shared.protocol.sealing import create_sealing_key, seal_for_relay
+from halftruth_shared.protocol.sealing import create_sealing_key, relayed_size, seal_for_relay
 from wire import free_port, listening
 
 
@@ -78,6 +80,22 @@ class Parties:
             response = self.send(*devices[start : start + 1_000])
             assert response.status_code == 202, response.text
         return devices
+
+    def send_garbage(self, count: int) -> None:
+        """Let the relay acknowledge envelopes of random bytes, which the collector cannot open.
+
+        Anybody can send them: the outer seal needs the public key of the relay alone.
+        """
+        assert self.survey.relay is not None
+        space, key = self.survey.report_space, bytes.fromhex(self.survey.relay.key)
+        reports = []
+        for id in (uuid4() for _ in range(count)):
+            info = b"halftruth relay envelope 1\n" + bytes.fromhex(self.survey.digest) + id.bytes
+            sealed = hpke.seal(key, info, os.urandom(relayed_size(space.packed_size)))
+            reports.append({"id": str(id), "sealed": base64.b64encode(sealed).decode()})
+        body = {"digest": self.survey.digest, "reports": reports}
+        response = self.http.post(self.path, json=body)
+        assert response.get_json() == {"accepted": count, "duplicates": 0}
 
     def passing(self, **given) -> Passing:
         """Return a forwarder of reports that runs in the caller's thread."""

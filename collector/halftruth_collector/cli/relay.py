@@ -112,6 +112,7 @@ def register(
 @_database
 def status(database: str) -> None:
     """Print the status and the numbers of reports of every survey."""
+    from ..relay.operations import describe_doubt, describe_stop
     from ..relay.store import open_existing_relay
 
     with options.naming(open_existing_relay(database)) as store:
@@ -133,6 +134,10 @@ def status(database: str) -> None:
         ],
     )
     for survey, held in rows:
+        if survey.is_doubtful:
+            click.echo(describe_doubt(survey))
+        if survey.is_stopped:
+            click.echo(describe_stop(survey))
         if survey.status == "withheld":
             click.echo(
                 f"{survey.id}: {held.reports - held.due} reports are fewer than a batch, and are"
@@ -152,6 +157,23 @@ def close(survey: str, confirm: str | None, database: str) -> None:
     with options.naming(open_existing_relay(database)) as store:
         operations.close(store, survey, confirm=confirm)
     click.echo(f"{survey} is closed; the running relay passes its reports on")
+
+
+@relay.command()
+@click.argument("survey")
+@_database
+def resume(survey: str, database: str) -> None:
+    """Release further batches of SURVEY after one of which many reports could not be opened."""
+    from ..relay import operations
+    from ..relay.store import open_existing_relay
+
+    with open_existing_relay(database) as store:
+        was_stopped = operations.resume(store, survey)
+    click.echo(
+        f"{survey}: the running relay releases further batches"
+        if was_stopped
+        else f"{survey}: nothing was stopped"
+    )
 
 
 @relay.command()

@@ -48,7 +48,8 @@ _AT_ONCE = frozenset(
     f"halftruth_{name}"
     for name in (
         *("build_info", "commit_queue", "last_backup_timestamp_seconds"),
-        *("last_failure_timestamp_seconds", "uncounted_proxy", "worker_starts"),
+        *("last_failure_timestamp_seconds", "relay_stopped_surveys", "uncounted_proxy"),
+        "worker_starts",
     )
 )
 
@@ -142,6 +143,12 @@ class Metrics:
             multiprocess_mode="max",
             registry=registry,
         )
+        self._stopped = Gauge(
+            "halftruth_relay_stopped_surveys",
+            "Surveys of a relay of which no further batch is released until its operator agrees.",
+            multiprocess_mode="livemostrecent",
+            registry=registry,
+        )
         build = Gauge(
             "halftruth_build_info",
             "1, with the version that runs.",
@@ -181,6 +188,10 @@ class Metrics:
         """Set the time of the last back-up, if any."""
         if at is not None:
             self._backup.set(at.timestamp())
+
+    def stopped(self, surveys: int) -> None:
+        """Set the number of surveys of which a relay releases no further batch."""
+        self._stopped.set(surveys)
 
     def asking(self, surveys: Iterable[str]) -> None:
         """Initialize the counters of open surveys, so that all have them even without reports."""

@@ -134,7 +134,9 @@ RELAY.call("GET", "/readyz", answer=Health, errors=(StoreUnavailable,))(get_read
 @RELAY.call("GET", "/metrics", role="monitor", answer="text/plain")
 def get_metrics() -> Response:
     """Get metrics for Prometheus."""
-    return expose(service().metrics)
+    relay = _relay()
+    relay.metrics.stopped(sum(survey.is_stopped for survey in relay.store.all()))
+    return expose(relay.metrics)
 
 
 @RELAY.call("GET", "/openapi.json", answer="application/json")

@@ -161,12 +161,16 @@ def release(store: RelayStore, id: str) -> None:
     """Release a batch of reports, so that they are passed on, if the batch is full.
 
     When the survey is closed, all reports are released, or withheld if they are fewer than a batch.
-    With ``release = "batches"``, reports are also released before, whenever a batch is full.
+    With ``release = "batches"``, reports are also released before, whenever a batch is full. One
+    batch is released after the other, once the collector has acknowledged all of its reports.
     """
     with store.database.writing() as connection:
         survey = find(connection, id, "alone")
         is_over = survey.status == "closed"
         if not is_over and (survey.status != "open" or survey.relay.release != "batches"):
+            return
+        # Only once all reports of a batch are acknowledged, it is known whether it is doubtful.
+        if survey.is_stopped or count_held(connection, survey, due=True):
             return
         waiting, least = count_held(connection, survey, due=False), survey.relay.batch
         is_full = waiting >= least
@@ -176,9 +180,9 @@ def release(store: RelayStore, id: str) -> None:
                 .where(relay_reports.c.survey == survey.number, ~relay_reports.c.is_due)
                 .values(is_due=True)
             )
+            _change(connection, survey, batch_passed=0, batch_unopened=0)
             store.audit.record(connection, "relay release", id, f"{waiting} reports")
         if is_over:
-            # Released reports of earlier batches are passed on in any case.
             _change(connection, survey, status="released" if is_full else "withheld")
             if not is_full:
                 detail = f"{waiting} reports, fewer than the {least} of a batch"
@@ -195,19 +199,63 @@ def release(store: RelayStore, id: str) -> None:
 def acknowledge(
     store: RelayStore, survey: RegisteredSurvey, ids: Sequence[bytes], receipt: Receipt
 ) -> None:
-    """Delete reports that the collector has acknowledged; keep their ids for deduplication."""
+    """Delete reports that the collector has acknowledged; keep their ids for deduplication.
+
+    If the batch is complete, and more than a tenth of it could not be opened, no further batch is
+    released until :func:`resume`.
+    """
     with store.database.writing() as connection:
+        find(connection, survey.id, "alone")
         deleted = connection.execute(
             delete(relay_reports).where(
                 relay_reports.c.survey == survey.number, relay_reports.c.report_id.in_(ids)
             )
         ).rowcount
+        # Another process of this relay can have passed on some of them at the same time.
+        refused = min(receipt.refused, deleted)
         _change(
             connection,
             survey,
             passed=relay_surveys.c.passed + deleted,
-            unopened=relay_surveys.c.unopened + receipt.refused,
+            unopened=relay_surveys.c.unopened + refused,
+            batch_passed=relay_surveys.c.batch_passed + deleted,
+            batch_unopened=relay_surveys.c.batch_unopened + refused,
         )
+        now = find(connection, survey.id)
+        is_complete = deleted > 0 and not count_held(connection, survey, due=True)
+        if not is_complete or not now.is_doubtful:
+            return
+        _log.warning("%s", describe_doubt(now))
+        if now.status in ("open", "closed"):
+            _change(connection, survey, is_stopped=True)
+            detail = f"{now.batch_unopened} of {now.batch_passed} reports could not be opened"
+            store.audit.record(connection, "relay stop", survey.id, detail)
+
+
+def describe_doubt(survey: RegisteredSurvey) -> str:
+    """Say how many reports of the last batch could not be opened."""
+    return (
+        f"{survey.id}: the collector could not open {survey.batch_unopened} of the"
+        f" {survey.batch_passed} reports of the last batch, so they hid nobody"
+    )
+
+
+def describe_stop(survey: RegisteredSurvey) -> str:
+    """Say that no further batch is released, and how to go on."""
+    return (
+        f"{survey.id}: no further batch is released until 'halftruth relay resume {survey.id}',"
+        " since more than a tenth of the last one could not be opened"
+    )
+
+
+def resume(store: RelayStore, id: str) -> bool:
+    """Release further batches after a doubtful one; return whether they had been stopped."""
+    with store.database.writing() as connection:
+        survey = find(connection, id, "alone")
+        if survey.is_stopped:
+            _change(connection, survey, is_stopped=False)
+            store.audit.record(connection, "relay resume", id)
+    return survey.is_stopped
 
 
 def _require_close(connection: Connection, survey: RegisteredSurvey, confirm: str | None) -> None:

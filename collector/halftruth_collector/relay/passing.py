@@ -110,6 +110,11 @@ class Passing:
             is_full_due = is_release_due and survey.relay.release == "batches"
             if survey.status == "closed" or is_full_due:
                 operations.release(self._store, survey.id)
+            if survey.is_stopped:
+                stop = operations.describe_stop(survey)
+                self._log_once(f"{survey.id}: stopped", logging.WARNING, stop)
+            else:
+                self._logged.pop(f"{survey.id}: stopped", None)
             if self._clock() >= self._retry_at.get(survey.id, 0):
                 self._pass_on(survey)
                 self._finish(survey.id)

@@ -40,6 +40,11 @@ class RegisteredSurvey:
     #: Numbers of reports that the collector acknowledged, and that it could not open.
     passed: int
     unopened: int
+    #: The same numbers of the batch that was released last.
+    batch_passed: int
+    batch_unopened: int
+    #: Whether no further batch is released until the operator agrees.
+    is_stopped: bool
 
     def survey(self) -> Survey:
         """Return the parsed survey."""
@@ -49,6 +54,11 @@ class RegisteredSurvey:
     def relay(self) -> Relay:
         """The member `relay` of the survey, which describes this relay."""
         return cast(Relay, self.survey().relay)
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether more than a tenth of the last batch could not be opened, and hid nobody."""
+        return 10 * self.batch_unopened > self.batch_passed
 
     def is_open(self, now: datetime) -> bool:
         """Return whether new reports are accepted."""

@@ -165,6 +165,11 @@ relay_surveys = Table(
     # Number of reports that the collector acknowledged, and number of these that it could not open.
     Column("passed", BigInteger, nullable=False, server_default="0"),
     Column("unopened", BigInteger, nullable=False, server_default="0"),
+    # The same numbers of the batch that was released last.
+    Column("batch_passed", BigInteger, nullable=False, server_default="0"),
+    Column("batch_unopened", BigInteger, nullable=False, server_default="0"),
+    # Whether no further batch is released until the operator agrees.
+    Column("is_stopped", Boolean, nullable=False, server_default=false()),
 )
 
 #: Ids of the reports that a relay accepted, until they are purged.

@@ -76,6 +76,9 @@ def upgrade() -> None:
         sa.Column("closed_at", sa.DateTime(timezone=True)),
         sa.Column("passed", sa.BigInteger, nullable=False, server_default="0"),
         sa.Column("unopened", sa.BigInteger, nullable=False, server_default="0"),
+        sa.Column("batch_passed", sa.BigInteger, nullable=False, server_default="0"),
+        sa.Column("batch_unopened", sa.BigInteger, nullable=False, server_default="0"),
+        sa.Column("is_stopped", sa.Boolean, nullable=False, server_default=sa.false()),
     )
     op.create_table(
         "relay_ids",
