@@ -50,7 +50,7 @@ def regressions(design, surveys, effects, predictors):
         yield ANALYSES["regression"].compute(source, query)
 
 
-@pytest.mark.parametrize("surveys", [20, pytest.param(200, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("surveys", [12, pytest.param(200, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("predictors", [["education"], ["sex", "education"]])
 @pytest.mark.parametrize("design", DESIGNS)
 def test_strong_effects_of_rare_categories_are_defined_and_covered(design, predictors, surveys):
@@ -71,7 +71,7 @@ def test_strong_effects_of_rare_categories_are_defined_and_covered(design, predi
     assert rate >= 0.93 - 3.5 * np.sqrt(0.95 * 0.05 / len(covered))
 
 
-@pytest.mark.parametrize("surveys", [40, pytest.param(400, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("surveys", [25, pytest.param(400, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("design", DESIGNS)
 def test_score_tests_of_one_predictor_are_defined_and_keep_their_level(design, surveys):
     """Without an effect 5 % of tests reject; with strong effects most of them do."""

@@ -22,7 +22,7 @@ def survey_of(of_group, of_number):
     return Survey("s", "S", schema, RandomizedResponse({"g": of_group, "n": of_number}))
 
 
-@pytest.mark.parametrize("surveys", [150, pytest.param(2_000, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("surveys", [100, pytest.param(2_000, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize(
     ("reports", "share", "of_group"), [(1_000, 0.03, "1"), (1_000, 0.1, "1"), (5_000, 0.1, "0.9")]
 )

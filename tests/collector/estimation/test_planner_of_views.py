@@ -54,7 +54,9 @@ def test_margins_are_averaged_over_all_cells_of_the_perturbed_attributes():
         assert public[length].half_width == pytest.approx(bare[length].half_width)
 
 
-@pytest.mark.parametrize("questions", [8, 12, 14])
+@pytest.mark.parametrize(
+    "questions", [12, *(pytest.param(n, marks=pytest.mark.nightly) for n in (8, 14))]
+)
 def test_no_mechanism_is_recommended_for_unknown_margins(questions):
     """With max_length = 1 the survey's reports identify few pairs, and others determine none."""
     sizes = [2, 6, 5, 2, 5, 2, 3, 2, 4, 2, 3, 2, 2, 2][:questions]

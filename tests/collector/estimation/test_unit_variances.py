@@ -102,7 +102,7 @@ def _variance(table, shares, cell):
     return table.reports * total - (share * (1 - share) if table.fraction == 1 else 0)
 
 
-SURVEYS = {300: 30, 3_000: 20, 50_000: 8}
+SURVEYS = {300: 30, 3_000: 12, 50_000: 8}
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
