@@ -4,6 +4,7 @@ import csv
 import io
 from collections.abc import Sequence
 from typing import Any
+from unicodedata import normalize
 
 from halftruth_shared.analyses.base import Columnar, Columns, Tabular, numbers, texts
 from halftruth_shared.results import Result
@@ -22,8 +23,9 @@ BESIDE: Columns = [
     *texts("target", "missing_answers", "assumption"),
 ]
 
-#: First characters of formulas in spreadsheets.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+#: First characters of formulas in spreadsheets. Some also take their compatibility forms for them,
+#: such as full-width ones, and skip blanks before them or drop control characters.
+_FORMULA, _DROPPED = ("=", "+", "-", "@"), ("\t", "\r", "\n")
 
 
 def to_csv(result: Tabular | Columnar, *, provenance: bool = True) -> str:
@@ -99,6 +101,8 @@ def _table(result: Tabular | Columnar, provenance: bool) -> tuple[Columns, list[
 
 def harmless(value: object) -> object:
     """Put an apostrophe before a text that a spreadsheet would interpret as a formula."""
-    if isinstance(value, str) and value.startswith(_FORMULA):
-        return f"'{value}"
-    return value
+    if not isinstance(value, str):
+        return value
+    first = normalize("NFKC", value.lstrip()[:1])
+    is_risky = first.startswith(_FORMULA) or value.startswith(_DROPPED)
+    return f"'{value}" if is_risky else value

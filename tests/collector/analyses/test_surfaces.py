@@ -12,6 +12,7 @@ import pytest
 from halftruth_client import Analyst
 from halftruth_collector import operations
 from halftruth_collector.analyses import ANALYSES as REGISTRY
+from halftruth_collector.analyses.tabular import harmless
 from halftruth_collector.web.openapi import document
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
 from halftruth_shared.analyses import QUERIES, name_of
@@ -313,17 +314,36 @@ def test_every_analysis_has_all_interfaces(study, halftruth, tmp_path, name):
     assert [p["name"] for p in described["parameters"]] == [*analysis.fields, "format"]
 
 
+@pytest.mark.parametrize("before", ["", " ", "\u3000", "\t", "\r", "\n", "\t\r\n "])
+@pytest.mark.parametrize(
+    "first", ["=", "+", "-", "@", "＝", "＋", "－", "＠", "﹦", "﹢", "﹣", "﹫"]
+)
+def test_whatever_a_spreadsheet_may_take_for_a_formula_is_text(before, first):
+    written = f"{before}{first}SUM(A1)"
+    assert harmless(written) == f"'{written}"
+
+
+@pytest.mark.parametrize("written", ["", "plain", "a=1", "1", "’=1", "(=1)", -1, None, 2.5])
+def test_other_cells_are_unchanged(written):
+    assert harmless(written) == written
+
+
+@pytest.mark.parametrize("written", ["\tplain", "\rplain", "\nplain"])
+def test_control_characters_that_a_spreadsheet_may_drop_are_kept_as_text(written):
+    assert harmless(written) == f"'{written}"
+
+
 def test_formulas_are_escaped_in_csv_files(store, live):
-    names = ("=1+1", "+49", "-1", "@x", "plain")
+    names = ("=1+1", "+49", "-1", "@x", "＝1+1", "＋49", "－1", "＠x", "plain", "a=1")
     survey = Survey("cells", "Cells", Schema([Attribute("a", names)]), GammaDiagonal("19"))
     operations.publish_survey(store, survey)
-    reports = [Report(id=uuid4(), values=[n % 5]) for n in range(60)]
+    reports = [Report(id=uuid4(), values=[n % 10]) for n in range(300)]
     store.reports.add("cells", survey.digest, reports)
     headers = {"Authorization": f"Bearer {operations.create_token(store, 'analyst')}"}
     path = "/v1/surveys/cells/table?attributes=a&format="
     text = live.app.test_client().get(f"{path}csv", headers=headers).text
     rows = list(csv.DictReader(io.StringIO(text)))
-    assert [row["a"] for row in rows] == ["'=1+1", "'+49", "'-1", "'@x", "plain"]
+    assert [row["a"] for row in rows] == [f"'{name}" for name in names[:8]] + ["plain", "a=1"]
     # Numbers are unchanged.
     assert all(float(row["lower"]) < float(row["value"]) for row in rows)
     content = live.app.test_client().get(f"{path}parquet", headers=headers).data

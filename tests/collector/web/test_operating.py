@@ -225,6 +225,7 @@ def test_each_button_runs_and_logs_its_operation(signed_in, store):
         {"Sec-Fetch-Site": "none"},
         {"Origin": "https://elsewhere.example"},
         {"Origin": "http://localhost:8000"},
+        {"Origin": "https://localhost"},
         {"Origin": "http://[::1"},
         {"Origin": "null"},
         {"Sec-Fetch-Site": "cross-site", "Origin": "http://localhost"},
@@ -239,6 +240,25 @@ def test_forms_of_other_sites_are_refused(signed_in, store, posted, headers):
         assert response.status_code == 403, path
         assert "expected a form of this collector" in response.text
     assert [store.surveys.states(), store.tokens.all(), store.audit.all()] == before
+
+
+@pytest.mark.parametrize(
+    "headers", [{"Sec-Fetch-Site": "same-origin"}, {"Origin": "http://localhost"}, {}], ids=str
+)
+def test_forms_of_the_same_origin_are_accepted_over_https(make_app, store, published, headers):
+    """Behind a proxy that terminates TLS, and in front of it."""
+    for more, scheme in (({"proxies": 1}, "http"), ({}, "https")):
+        http = make_app(**more).test_client()
+        given = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "203.0.113.1"} if more else {}
+        token = operations.create_token(store, "operator")
+        http.set_cookie("halftruth_token", token, path="/operate/")
+        own = {"Origin": "https://localhost"} if "Origin" in headers else headers
+        answer = http.post(
+            "/operate/surveys/health/unlist",
+            headers=own | given,
+            base_url=f"{scheme}://localhost",
+        )
+        assert answer.status_code == 303
 
 
 @pytest.mark.parametrize(
