@@ -12,6 +12,7 @@ from halftruth_collector import operations as collecting
 from halftruth_collector.errors import StoreUnavailable
 from halftruth_collector.relay import operations as relaying
 from halftruth_collector.relay import passing as module
+from halftruth_shared.protocol.reports import Receipt
 from serving import run_collector
 from wire import wait_until
 
@@ -115,6 +116,22 @@ def test_crashes_within_a_batch_lose_no_report_and_no_doubt(make, monkeypatch):
     assert (parties.held(), parties.counted()) == (16, 8)
     [day] = parties.store.reports.daily_outcomes("health")
     assert day.counted == 8
+
+
+def test_reports_that_two_processes_passed_on_are_counted_once(make):
+    """Both may send the same reports; the collector answers both that it could not open two."""
+    parties = make(batch=10, release="batches")
+    parties.fill(28)
+    parties.send_garbage(2)
+    relaying.release(parties.relay_store, "health")
+    survey = parties.relay_store.get("health")
+    ids = parties.relay_store.due_ids(survey)
+    receipt = Receipt(accepted=28, duplicates=0, refused=2)
+    for _ in range(2):
+        relaying.acknowledge(parties.relay_store, survey, ids, receipt)
+    survey = parties.relay_store.get("health")
+    assert (survey.passed, survey.unopened, survey.batch_unopened) == (30, 2, 2)
+    assert not survey.is_stopped
 
 
 def test_a_batch_is_released_once_the_one_before_was_acknowledged(make):
