@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .deadlines import checked
+
 Codes = NDArray[np.int64]
 if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
@@ -45,7 +47,7 @@ class Column:
         """Integers that are equal if the values are equal; −1 for a missing value."""
 
     def __iter__(self) -> Iterator[Any]:
-        return map(self.__getitem__, range(len(self)))
+        return map(self.__getitem__, checked(range(len(self))))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self)) and list(self) == list(other)

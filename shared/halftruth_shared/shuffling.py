@@ -23,6 +23,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from .deadlines import check_deadline
 from .errors import ParameterError
 from .privacy import epsilon as epsilon_of
 
@@ -219,6 +220,7 @@ def _numerical(gamma: float, local: float, respondents: int, delta: float) -> tu
     clones = Clones(gamma, respondents, _IGNORED * delta)
     low, root = 0.0, 0.0 if clones.divergence(0.0) <= delta else local
     for _ in range(_SEARCH):
+        check_deadline()
         middle = (low + root) / 2
         low, root = (low, middle) if clones.divergence(middle) <= delta else (middle, root)
 
@@ -233,6 +235,7 @@ def _numerical(gamma: float, local: float, respondents: int, delta: float) -> tu
     lower, upper = tail(first), tail(second)
     best = min(local, lower, upper)
     for _ in range(_SEARCH):
+        check_deadline()
         if lower < upper:
             end, second, upper = second, first, lower
             first = end - golden * (end - start)

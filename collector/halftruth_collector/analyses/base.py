@@ -29,6 +29,7 @@ from halftruth_shared.analyses.measures import MeasuresQuery
 from halftruth_shared.analyses.reading import Field, fields, questions_named
 from halftruth_shared.analyses.waves import WavesQuery
 from halftruth_shared.columns import Codes
+from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.results import AnswerSets, Block, Estimates, Key, Result, Texts
 from halftruth_shared.results.charts import Chart
 from halftruth_shared.results.claims import Claim, Test
@@ -410,6 +411,7 @@ class Analysis(Generic[Q, R]):
         compute = self.compute
 
         def checked(counted: AnalysisContext, query: Q) -> R:
+            check_deadline()
             # An analysis that ignores the domain would silently return wrong numbers.
             query = self._with_estimate(counted, query)
             restricted = replace(counted, question=query)

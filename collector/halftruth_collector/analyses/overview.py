@@ -7,6 +7,7 @@ import numpy as np
 from halftruth_shared import Attribute, HalftruthError
 from halftruth_shared.analyses.overview import OverviewQuery
 from halftruth_shared.attribute import OPTION
+from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.results import (
     QUANTITIES,
     Block,
@@ -59,6 +60,7 @@ def compute(counted: AnalysisContext, query: OverviewQuery) -> Result[OverviewQu
     caveats += [note("rare by model")] if query.estimate == "model" else []
     rows = RowBuilder(question={"kind": "question"}, answer={"kind": "answer"})
     for name in names:
+        check_deadline()
         of = _multiple_response if name in schema.options else _question
         found, precision, *more = of(counted, query, name)
         # Intervals show the precision; best guesses have none and need a note.

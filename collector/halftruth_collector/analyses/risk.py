@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from halftruth_shared import EstimateError, Survey
 from halftruth_shared.analyses.risk import RiskQuery
+from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.results import (
     QUANTITIES,
     Block,
@@ -99,6 +100,7 @@ def _result(
     of_cells["quasi_linked"] = np.broadcast_to(risks.quasi[..., None], there.shape)
     parts = [_exact(name, values[there][order]) for name, values in of_cells.items()]
     for way, each in ways.items():
+        check_deadline()
         quantiles = each.quantiles([*_QUANTILES.values()])
         numbers = (each.above(query.limit), *quantiles, each.maximum)
         parts += [_exact(f"{way}{name}", n) for name, n in zip(_SUMMARY, numbers, strict=True)]

@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 from halftruth_shared import Protection, Survey
 from halftruth_shared.analyses.overview import OverviewQuery
+from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.results import Caveat, Result
 from halftruth_shared.results.charts import Chart, EstimateChart
 from halftruth_shared.results.claims import Claim
@@ -76,6 +77,7 @@ def _charts(survey: Survey, result: Result[OverviewQuery]) -> Iterator[Chart]:
     [answers, *_] = result.layout
     named = result.key("question").values
     for question, name in zip(survey.schema.questions, dict.fromkeys(named), strict=True):
+        check_deadline()
         rows = [row for row, each in enumerate(named) if each == name]
         keys = [msgspec.structs.replace(k, values=k.values.take(rows)) for k in result.keys]
         alone = msgspec.structs.replace(result, keys=keys, estimates=result.estimates.take(rows))

@@ -15,6 +15,7 @@ from halftruth_shared import (
     Survey,
 )
 from halftruth_shared.analyses.waves import WavesQuery
+from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.errors import listing
 from halftruth_shared.results import (
     Block,
@@ -123,6 +124,7 @@ def _waves(counted: AnalysisContext) -> tuple[list[tuple[int, AnalysisContext]],
     left: list[tuple[int, str, str]] = []
     others = [replace(wave, question=counted.question) for wave in counted.waves()]
     for wave in [counted, *(wave for wave in others if wave.survey.id != counted.survey.id)]:
+        check_deadline()
         number = 1 if wave.survey.series is None else wave.survey.series.wave
         same = [other.survey.id for place, other in taken if place == number]
         reason = f"'{same[0]}' is compared, which is the same wave" if same else None
@@ -212,6 +214,7 @@ def _contrasts(
     yield _LEVEL, *_columns(rows, every, [(wave, None) for wave in waves])
     of_waves, changes, weights = [], [], np.zeros(0)
     for place, wave in enumerate(waves):
+        check_deadline()
         since = _since(query, waves, place)
         if since is not None:
             weights = np.eye(len(waves))[place] - np.eye(len(waves))[since]

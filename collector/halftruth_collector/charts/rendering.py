@@ -12,6 +12,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from halftruth_shared import ParameterError
+from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.results.charts import Chart
 
 from ..errors import NotAcceptable
@@ -90,6 +91,7 @@ def to_svg(chart: Chart, *, caption: bool = True) -> str:
     unseen = [each for each in svg.iter() if each.tag.endswith(("}defs", "}clipPath"))]
     defined = {child for parent in unseen for child in parent}
     for element in svg.iter():
+        check_deadline()
         style = element.attrib.pop("style", "")
         if element not in defined:
             element.attrib.pop("id", None)
@@ -117,5 +119,6 @@ def _draw_to_bytes(chart: Chart, ending: str, *, caption: bool) -> bytes:
         mpl.rcdefaults()
         # Ids of shapes must be unique on a page with several charts.
         mpl.rcParams.update({**SETTINGS, "svg.hashsalt": chart.title})
+        check_deadline()
         figure.savefig(drawn, format=ending[1:], dpi=200, metadata=metadata)
     return drawn.getvalue()

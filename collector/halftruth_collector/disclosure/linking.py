@@ -32,6 +32,7 @@ import numpy as np
 from halftruth_shared import DomainTooLarge, ParameterError, Survey
 from halftruth_shared.channels import Channel
 from halftruth_shared.channels.axes import Array, along_axes
+from halftruth_shared.deadlines import check_deadline
 from numpy.typing import ArrayLike
 
 from ..estimation.report_model import report_probabilities
@@ -208,6 +209,7 @@ def linking_risk_of_reports(
     quasi = np.full(people.shape[:-1], np.nan)
     sensitive, record = np.full((2, *people.shape), np.nan)
     for cell, own, joint in _groups(people, forward):
+        check_deadline()
         group = joint.sum(axis=0)
         quasi[cell] = (group**2 * all_reports).sum() / own.sum()
         there = (*cell, own > 0)
@@ -280,6 +282,7 @@ def _groups(
 ) -> Iterator[tuple[tuple[int, ...], Array, Array]]:
     """Iterate over groups of equal quasi-identifiers: cell, shares, and Pr(answer, report)."""
     for cell in zip(*np.nonzero(people.sum(axis=-1)), strict=True):
+        check_deadline()
         own = people[cell]
         rows = []
         for answer in np.flatnonzero(own):

@@ -14,6 +14,7 @@ from itertools import combinations, islice
 import numpy as np
 from halftruth_shared import DomainTooLarge, Perturbation, Survey, worst_case_posterior
 from halftruth_shared.channels.axes import Array
+from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.protection import PRIOR, Guarantee, single_amplifications
 from numpy.typing import NDArray
 
@@ -105,6 +106,7 @@ def answer_posteriors(survey: Survey, people: People | None = None) -> list[Answ
     single, whole_record = single_amplifications(perturbation), perturbation.spent_amplification
     posteriors = []
     for j, attribute in enumerate(schema.attributes):
+        check_deadline()
         if attribute.name in unperturbed:
             continue
         one_sided = provable.get(attribute.name)
@@ -179,6 +181,7 @@ def _by_population(
     """Return the posterior of each answer to one question, given the table of all records."""
     parts = np.zeros((whole.shape[axis], *whole.shape))
     for code in np.flatnonzero(hidden):
+        check_deadline()
         place = (slice(None),) * axis + (code,)
         parts[code][place] = whole[place] / whole.sum()
     joint = _report_probabilities(partial(report_probabilities, perturbation), parts)

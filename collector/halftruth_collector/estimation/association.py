@@ -14,6 +14,7 @@ from itertools import permutations
 
 import numpy as np
 from halftruth_shared import Attribute, ParameterError, Schema
+from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.results import Estimates, Quantity, Texts
 from numpy.typing import NDArray
 
@@ -274,6 +275,7 @@ def estimate_associations(
     # Tables of the same shape form a batch.
     batches: dict[tuple[int, ...], list[tuple[int, Table, bool]]] = defaultdict(list)
     for place, (one, other) in enumerate(places):
+        check_deadline()
         back = (one, other) not in tables
         table = tables[other, one] if back else tables[one, other]
         shape = table.value.shape
@@ -284,6 +286,7 @@ def estimate_associations(
         back_again = np.arange(size).reshape(shape[::-1]).T.ravel()
         step = max(1, _AT_ONCE // size**2)
         for start in range(0, len(every), step):
+            check_deadline()
             members = every[start : start + step]
             support = [table.value.T if back else table.value for _, table, back in members]
             covariance = [table.identified_covariance() for _, table, _ in members]

@@ -20,6 +20,7 @@ import numpy as np
 import scipy
 from halftruth_shared import Attribute, ParameterError, Schema
 from halftruth_shared.analyses.base import Target
+from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.errors import listing
 from halftruth_shared.results.wording import number
 
@@ -299,6 +300,7 @@ def raking_factors(table: Array, known: Sequence[Array]) -> Array | None:
     """Return the weights of iterative proportional fitting; None if it does not converge."""
     weights = np.ones_like(table)
     for _ in range(_ROUNDS):
+        check_deadline()
         off = 0.0
         for axis, shares in enumerate(known):
             others = tuple(other for other in range(table.ndim) if other != axis)

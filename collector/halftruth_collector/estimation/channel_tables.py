@@ -10,6 +10,7 @@ from halftruth_shared import Channel
 from halftruth_shared.analyses.base import Target
 from halftruth_shared.channels import MarginMoments, WeightMoments
 from halftruth_shared.channels.axes import Array, Places, joint_cell
+from halftruth_shared.deadlines import check_deadline
 
 from .counts import Counts
 from .table import Reconstruction, ReportDistribution, Table, check_cells
@@ -140,6 +141,7 @@ class RecordReconstruction(Reconstruction):
             columns = list(self.schema.positions(names))
             weights.append((columns, channel.shape, by_report - mean))
         for start in range(0, len(counts.cells), _CONTRIBUTIONS):
+            check_deadline()
             rows = counts.cells[start : start + _CONTRIBUTIONS]
             yield (
                 counts.counts[start : start + _CONTRIBUTIONS].astype(np.float64),

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import scipy
 from halftruth_shared.analyses.comparison import Effect
+from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.results import Estimates, Quantity
 from numpy.typing import NDArray
 
@@ -210,6 +211,7 @@ class Groups:
         patterns, pattern = np.unique(members.astype(bool), axis=0, return_inverse=True)
         variance = np.zeros(len(slopes))
         for number, alike in enumerate(patterns):
+            check_deadline()
             rows, covariance = np.flatnonzero(pattern.ravel() == number), self.covariance
             if self.null_covariance is not None:
                 covariance = self.null_covariance(alike, float(share[rows[0]]))

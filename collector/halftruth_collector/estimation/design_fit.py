@@ -22,6 +22,7 @@ import numpy as np
 import scipy
 from halftruth_shared import EstimateError, ParameterError, Survey
 from halftruth_shared.analyses.base import Contradiction, Target
+from halftruth_shared.deadlines import check_deadline
 from numpy.typing import NDArray
 
 from .bounds import Array, normal_quantile
@@ -110,6 +111,7 @@ class Likelihood:
         tables = np.full((batch, *shape), 1 / math.prod(shape))
         now = self.level(tables, counts)
         for _ in range(_STEPS):
+            check_deadline()
             first = self.em_step(tables, counts)
             second = self.em_step(first, counts)
             change, bend = first - tables, second - 2 * first + tables
@@ -175,6 +177,7 @@ def fit_of(likelihood: Likelihood, level: float) -> Fit:
     # The observed reports count as one of the simulated sets.
     larger = every = 1
     while every < _DEPTH / level and larger <= _DEPTH:
+        check_deadline()
         drawn = [
             rng.multinomial(int(n.sum()), c.ravel(), size=_AT_A_TIME).reshape(-1, *c.shape)
             for n, c in zip(counts, chances, strict=True)
@@ -219,6 +222,7 @@ def contradictions(
         tables.append(tuple(sorted(names, key=survey.schema.names.index)))
     found: list[Contradiction] = []
     for table in tables:
+        check_deadline()
         known = any(set(each.attributes) <= set(table) for each in found)
         if known or not _has_impossible(source, counts, table):
             continue

@@ -32,6 +32,7 @@ from functools import cached_property
 import numpy as np
 import scipy
 from halftruth_shared import ParameterError
+from halftruth_shared.deadlines import check_deadline
 from numpy.typing import NDArray
 
 from .bounds import Array, normal_quantile, significantly_positive
@@ -87,6 +88,7 @@ class Departures:
     table: Table
 
     def __post_init__(self) -> None:
+        check_deadline()
         if len(self.table.axes) < 2:
             raise ParameterError("attributes: expected two attributes", field="attributes")
 
@@ -162,6 +164,7 @@ class Departures:
         A cell is excluded if its row or column is not significantly above zero, or if its expected
         count under independence is below one.
         """
+        check_deadline()
         if self.table.reports < 2:
             return np.zeros(self.table.value.shape, dtype=np.bool_)
         rows, columns = self.clear
@@ -238,6 +241,7 @@ class Departures:
         # The mean is that of χ²; with few reports, a gamma distribution matches the variance.
         variance = 2.0 * freedom
         for each in self._samples:
+            check_deadline()
             added = each.weights[:, free]
             alone = inverse @ (added.T * each.chances) @ added
             squared = each.chances @ np.einsum("yi,yi->y", added @ inverse, added) ** 2

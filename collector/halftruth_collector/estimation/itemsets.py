@@ -24,6 +24,7 @@ import numpy as np
 import scipy
 from halftruth_shared import DomainTooLarge, ParameterError, Schema, Survey
 from halftruth_shared.analyses.base import Method, MiningQuery, Target, TypicalError
+from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.results import QUANTITIES, AnswerSets, Estimates, Key
 from halftruth_shared.results.long_table import Rows
 from numpy.typing import NDArray
@@ -331,6 +332,7 @@ def examine_levels(
         check_end(level, max_length, examined_subsets)
         possible = {}
         for (positions, candidates), table in zip(level.items(), subsets(level), strict=True):
+            check_deadline()
             support, variance = table.value, table.variance()
             known[positions], error = (support, variance), np.sqrt(variance)
             left = candidates & ~_ruled_out(support, error, query, max_length, table.logit)
@@ -476,6 +478,7 @@ def _next_level(
     """Return the next longer attribute subsets, with their itemsets that are not pruned."""
     level: dict[tuple[int, ...], Mask] = {}
     for prefix in possible:
+        check_deadline()
         for j in range(prefix[-1] + 1 if prefix else 0, len(schema.attributes)):
             positions = (*prefix, j)
             parts = list(combinations(positions, len(prefix)))

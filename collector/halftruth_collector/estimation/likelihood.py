@@ -22,6 +22,7 @@ import numpy as np
 import scipy
 from halftruth_shared import DomainTooLarge, EstimateError, NoReports
 from halftruth_shared.analyses.base import TypicalError
+from halftruth_shared.deadlines import check_deadline
 from numpy.typing import NDArray
 
 from .bounds import Array, normal_quantile
@@ -164,6 +165,7 @@ class WholeTable:
         guess = domain.slice(guess)
         squares = []
         for positions in subsets:
+            check_deadline()
             names = tables.names(positions)
             table = tables.table(names)
             off = (_part_of(guess, tables, names) - table.value) ** 2 - table.variance()
@@ -241,6 +243,7 @@ def _steps_by_held_out_reports(model: Likelihood, counts: Counts, start: Array) 
         gain = squares = 0.0
         for number, (rest, _) in enumerate(divided):
             for _ in range(steps - done):
+                check_deadline()
                 tables[number] = _step(model, learned[number], images[number], tables[number])
                 images[number] = model.expected(tables[number])
             # Add one pseudo-report of independence, so that no probability is 0.
@@ -273,6 +276,7 @@ def _guess(model: Likelihood, counts: Counts, start: Array, steps: int) -> Array
     """Return the table after a number of EM steps."""
     observed, table = model.observed(counts), start
     for _ in range(steps):
+        check_deadline()
         table = _step(model, observed, model.expected(table), table)
     return table
 
@@ -305,6 +309,7 @@ def supports_within(table: Array, codes: NDArray[np.int64]) -> Array:
     supports = np.empty(len(codes))
     patterns, group = np.unique(codes >= 0, axis=0, return_inverse=True)
     for number, pattern in enumerate(patterns):
+        check_deadline()
         rows = np.flatnonzero(group.reshape(-1) == number)
         positions = np.flatnonzero(pattern)
         supports[rows] = margin(table, positions.tolist())[tuple(codes[rows][:, positions].T)]

@@ -25,6 +25,7 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 from halftruth_shared import ParameterError
+from halftruth_shared.deadlines import check_deadline
 from numpy.typing import NDArray
 
 from .bounds import SIGNIFICANT, Array
@@ -150,6 +151,7 @@ def _parts(tables: Tables, model: Equation) -> Iterator[Part]:
         either = {name for number in pair for name in blocks[number]} or {model.names[-1]}
         pairs[tuple(name for name in model.names if name in either)].append(pair)
     for names, of_table in pairs.items():
+        check_deadline()
         table = tables.reconstruction.table(tables.counts, _checked(tables, names))
         cells = np.indices(table.value.shape).reshape(table.value.ndim, -1)
         kept = np.ones(table.value.size, dtype=bool)

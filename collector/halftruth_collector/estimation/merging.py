@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 from halftruth_shared import Attribute, ParameterError, Schema
 from halftruth_shared.analyses.base import Merge, Target
+from halftruth_shared.deadlines import check_deadline
 from numpy.typing import NDArray
 
 from .answers import category_codes
@@ -124,6 +125,7 @@ class MergedTable(DerivedTable):
         several = self._sums(np.ones(self.joint.value.shape)) > 1
         large, alone = self.sampled(0.0), self.sampled(1.0)
         for cell in np.argwhere(several):
+            check_deadline()
             place = tuple(cell)
             of_population = large._variances_along(place)
             mixed = of_population
@@ -202,6 +204,7 @@ def rare_merged(attribute: Attribute, table: Table) -> list[list[str]]:
         return float(share[group].sum()) < float(least[group].max())
 
     while len(groups) > 1 and any(map(is_rare, groups)):
+        check_deadline()
         rarest = min(filter(is_rare, groups), key=lambda group: float(share[group].sum()))
         place = groups.index(rarest)
         near = (place - 1, place + 1) if attribute.ordered else range(len(groups))

@@ -27,6 +27,7 @@ from functools import cached_property, reduce
 
 import numpy as np
 from halftruth_shared import DomainTooLarge
+from halftruth_shared.deadlines import check_deadline
 from numpy.typing import NDArray
 
 from .bounds import SIGNIFICANT, Array
@@ -374,6 +375,7 @@ def newton(
     level, score, information = evaluate(coefficients)
     reason = _NOT_DETERMINED
     for _ in range(_STEPS):
+        check_deadline()
         (eigenvalue, *_), (vector, *_) = _directions(information)
         if not eigenvalue > _ROUNDING:
             # At the first step, the information depends on the predictors alone.

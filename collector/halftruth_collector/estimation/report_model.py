@@ -16,6 +16,7 @@ import scipy
 from halftruth_shared import Channel, DomainTooLarge, Perturbation
 from halftruth_shared.channels import Operator, SubsetResponse
 from halftruth_shared.channels.axes import Array
+from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.mechanisms import View
 from numpy.typing import NDArray
 
@@ -245,6 +246,7 @@ def report_probabilities(
     arranged = arranged.reshape(rows, *arranged.shape[len(order) - len(free) :])
     result, total = np.empty((rows, symbols)), sum(view.weight for view in views)
     for view in views:
+        check_deadline()
         others = tuple(axis for axis, j in enumerate(free, 1) if j not in view.positions)
         sizes = [d if j in free else 1 for j, d in zip(view.positions, view.shape, strict=True)]
         margin = arranged.sum(axis=others).reshape(rows, *sizes) * (prod(sizes) / prod(view.shape))
@@ -324,6 +326,7 @@ class MarginTree:
             last = max(set(everything).difference(way[-1]))
             way.append(tuple(sorted((*way[-1], last))))
         for table, margin in zip(way[:0:-1], way[-2::-1], strict=True):
+            check_deadline()
             [axis] = (axis for axis, j in enumerate(table, 1) if j not in margin)
             self._sums.append((self._numbers[table], axis))
             self._numbers[margin] = len(self._sums)

@@ -14,6 +14,7 @@ import numpy as np
 from halftruth_shared import DomainTooLarge, ParameterError, Schema
 from halftruth_shared.analyses.base import Items
 from halftruth_shared.analyses.rules import RulesQuery
+from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.results import QUANTITIES, Estimates, Key
 from numpy.typing import NDArray
 
@@ -248,6 +249,7 @@ def mine_rules(tables: Tables, query: RulesQuery) -> Rules:
     estimates = [RuleSupports(np.zeros((3, 0)), np.zeros((3, 3, 0)))]
     every: list[RuleMargins] = []
     for positions, itemset_codes in _groups(itemsets, tables.at_once):
+        check_deadline()
         if tables.at_once:
             margins = RuleMargins.of(positions, tables.whole)
         else:
@@ -276,6 +278,7 @@ def mine_rules(tables: Tables, query: RulesQuery) -> Rules:
     def completed(rows: NDArray[np.int64]) -> RuleSupports:
         chosen = supports[rows]
         for number in np.unique(group[rows]).tolist():
+            check_deadline()
             inside = np.flatnonzero(group[rows] == number)
             of_group = codes[rows[inside]], sides[rows[inside]]
             whole = every[number].with_consequent(*of_group, chosen[inside])

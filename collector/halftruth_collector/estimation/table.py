@@ -12,6 +12,7 @@ import numpy as np
 from halftruth_shared import DomainTooLarge, EstimateError, ParameterError, Perturbation, Schema
 from halftruth_shared.analyses.base import Target
 from halftruth_shared.channels.axes import Array, Places
+from halftruth_shared.deadlines import check_deadline
 from numpy.typing import NDArray
 
 from .counts import Counts
@@ -280,6 +281,7 @@ class Table(ABC):
         whole = self._kept_covariance(target)
         covariances = np.empty(len(first))
         for start in range(0, len(first), _ROWS):
+            check_deadline()
             rows = slice(start, start + _ROWS)
             weights, others = (self._weights(places[rows]) for places in (first, second))
             covariances[rows] = np.einsum("ri,ri->r", weights @ whole, others)

@@ -16,6 +16,7 @@ from halftruth_shared.analyses.base import (
     Missing,
     Target,
 )
+from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.results.wording import half_width, items, percent
 
 from .bounds import (
@@ -210,6 +211,7 @@ class Tables:
             )
 
     def _estimate(self, attributes: Sequence[str], answering: Sequence[str] = ()) -> Table:
+        check_deadline()
         table = self.domain.table(self._joint, attributes, answering)
         if not isinstance(table, DomainTable):
             return table

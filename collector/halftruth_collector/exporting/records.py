@@ -11,6 +11,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 from halftruth_shared import ParameterError
 from halftruth_shared.analyses.microdata import MicrodataResult, Variable
+from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.results.showing import assumptions
 from halftruth_shared.results.wording import number
 
@@ -63,6 +64,7 @@ def make_codebook(result: MicrodataResult) -> str:
         "  Reminder that a row is not a person.",
     ]
     for variable in result.variables:
+        check_deadline()
         lines += _describe_variable(variable)
     return "\n".join(lines) + "\n"
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
 from flask import Blueprint, Flask
+from halftruth_shared.deadlines import checked
 from werkzeug.exceptions import HTTPException
 from werkzeug.middleware.proxy_fix import ProxyFix
 
@@ -81,6 +82,7 @@ def assemble(service: Service, blueprints: Iterable[Blueprint]) -> Flask:
     app = Flask("halftruth_collector", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = service.config.max_body
     app.extensions[EXTENSION] = service
+    app.jinja_env.filters["checked"] = checked
     problems.register(app)
     app.teardown_request(forget_bearer)
     for blueprint in blueprints:

@@ -1,12 +1,14 @@
-"""End a computation after a time limit, or when its client disconnects."""
+"""End a computation after a time limit, or when its client disconnects.
 
-import ctypes
-import threading
+The computation ends at its next check; see :mod:`halftruth_shared.deadlines`.
+"""
+
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from flask import request
 from halftruth_shared import DomainTooLarge
+from halftruth_shared.deadlines import Deadline, DeadlinePassed, until
 from werkzeug.exceptions import ClientDisconnected
 
 #: Key of the WSGI environment for the `Computation` of a request, set by the server.
@@ -16,25 +18,18 @@ COMPUTATION = "halftruth.computation"
 SECONDS = 30.0
 
 
-class _Ended(BaseException):
-    """Raised to end a computation; not an Exception, so that no handler catches it."""
-
-
 class Computation:
-    """A computation in the thread of its request, which other threads can end.
-
-    It ends like a keyboard interrupt, between two Python instructions, so that a running NumPy
-    function finishes first.
-    """
+    """The computation of a request, which another thread can abandon at any time."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._thread: int | None = None
-        self._reason: Exception | None = None
+        self._deadline: Deadline | None = None
+        self._is_abandoned = False
 
     def abandon(self) -> None:
         """End the computation, because its client has disconnected."""
-        self._end(ClientDisconnected())
+        self._is_abandoned = True
+        if self._deadline is not None:
+            self._deadline.cancel()
 
     @contextmanager
     def running(self, seconds: float) -> Iterator[None]:
@@ -43,42 +38,20 @@ class Computation:
         Raises DomainTooLarge if the block takes longer, ClientDisconnected if the computation was
         abandoned.
         """
-        late = DomainTooLarge(
-            f"the answer takes more than {seconds:g} seconds here; expected a question about fewer"
-            " attributes, or a lower max_length"
-        )
-        timer = threading.Timer(seconds, self._end, [late])
-        timer.daemon = True
+        self._deadline = deadline = Deadline(seconds)
+        if self._is_abandoned:
+            deadline.cancel()
         try:
-            with self._lock:
-                self._thread = threading.get_ident()
-            timer.start()
-            try:
-                if self._reason is not None:
-                    raise _Ended
+            with until(deadline):
+                deadline.check()
                 yield
-            finally:
-                timer.cancel()
-                with self._lock:
-                    if self._reason is not None:
-                        # Cancel an interrupt that has not been raised yet.
-                        _interrupt(self._thread, None)
-                    self._thread = None
-        except _Ended:
-            assert self._reason is not None  # noqa: S101  (set before the interrupt)
-            raise self._reason from None
-
-    def _end(self, reason: Exception) -> None:
-        with self._lock:
-            self._reason = self._reason or reason
-            _interrupt(self._thread, _Ended)
-
-
-def _interrupt(thread: int | None, error: type[BaseException] | None) -> None:
-    """Make a thread raise an error at its next instruction; None cancels a pending error."""
-    if thread is not None:
-        what = None if error is None else ctypes.py_object(error)
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), what)
+        except DeadlinePassed:
+            if self._is_abandoned:
+                raise ClientDisconnected from None
+            raise DomainTooLarge(
+                f"the answer takes more than {seconds:g} seconds here; expected a question about"
+                " fewer attributes, or a lower max_length"
+            ) from None
 
 
 @contextmanager

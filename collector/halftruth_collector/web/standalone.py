@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
+from halftruth_shared.deadlines import checked
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 
@@ -15,6 +16,7 @@ def standalone(template: str, styles: Sequence[str] = (), **values: Any) -> str:
         undefined=StrictUndefined,
         trim_blocks=True,
     )
+    environment.filters["checked"] = checked
     assets = files("halftruth_collector.web.pages") / "assets"
     style = "".join((assets / name).read_text(encoding="utf-8") for name in styles)
     return environment.get_template(template).render(style=style, **values).lstrip()

@@ -14,6 +14,7 @@ from math import isqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from ..deadlines import check_deadline
 from .axes import Array
 
 Integers = NDArray[np.int64]
@@ -182,6 +183,7 @@ def orthogonal_sums(values: Array, prime: int, dimension: int) -> Array:
     flat = values.reshape(-1, values.shape[-1])
     result = np.empty_like(flat)
     for part in split_rows(len(flat), flat.shape[1]):
+        check_deadline()
         result[part] = _orthogonal_sums(flat[part], prime, dimension)
     return result.reshape(values.shape)
 

@@ -16,6 +16,7 @@ from operator import mul
 import numpy as np
 from numpy.typing import NDArray
 
+from ..deadlines import check_deadline
 from ..sampling import DrawBelow, RandBelow
 from .axes import Array
 from .base import Operator
@@ -135,6 +136,7 @@ class SubsetResponse(Operator):
         """Sum, for each cell, the values (…, symbols) of the given symbols that its subset has."""
         result = np.empty((*values.shape[:-1], self.cells))
         for part in split_rows(self.cells, len(symbols)):
+            check_deadline()
             result[..., part] = values @ self.belongs(symbols, part)
         return result
 

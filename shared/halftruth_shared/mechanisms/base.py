@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..attribute import Attribute
 from ..channels import Channel, Operator
+from ..deadlines import check_deadline
 from ..errors import ParameterError, SchemaError, listing
 from ..rational import Rational
 from ..sampling import (
@@ -332,6 +333,7 @@ class Perturbation:
         -------
         Fraction, or ``math.inf`` where a report can rule a record out.
         """
+        check_deadline()
         if isinstance(public, str):
             # `name in "text"` would match parts of other names.
             raise ParameterError("public: expected a list of names", field="public")

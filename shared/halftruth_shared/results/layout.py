@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 
 from ..columns import Codes
+from ..deadlines import check_deadline
 from .blocks import Block, Show
 from .charts import Axis, Chart, Curve, CurveChart, EstimateChart, HeatMap, Mark, Panel
 from .charts import Reference as Line
@@ -198,6 +199,7 @@ def grid(result: LongTable[Any], block: Block) -> Grid:
         header += [_heading(result, block, show, part, over) for part in chosen]
 
     def line(i: int) -> list[Cell]:
+        check_deadline()
         cells = []
         for j, key in enumerate(arranged.lines):
             text = key.text(int(arranged.first[i]))
@@ -436,6 +438,7 @@ def _panels(arranged: Arranged, place: int, show: Show) -> Iterator[Panel]:
     heads, names = arranged.lines[: block.panels], arranged.lines[block.panels :]
     grouped: dict[str, list[Mark]] = {}
     for i in drawn_lines(result, block, arranged).tolist():
+        check_deadline()
         for j, column in enumerate(arranged.columns.tolist()):
             row = arranged.drawn(i, j, place)
             if row is None:
@@ -467,6 +470,7 @@ def _heat_map(arranged: Arranged, title: str) -> HeatMap:
     if set(every) == set(names):
         columns.sort(key=lambda j: every.index(names[j]))
     for i, line in enumerate(known):
+        check_deadline()
         if any(line):
             label = arranged.name(i)
             rows.append(label)

@@ -1,15 +1,38 @@
-"""Expensive queries are refused before they are computed, or time out."""
+"""Expensive queries are refused before they are computed, or end at a deadline."""
 
+import json
+import math
+import sys
 import threading
 import time
+from contextlib import suppress
+from functools import partial
+from shutil import copyfile
+from types import SimpleNamespace
+from urllib.parse import urlencode
+from uuid import uuid4
 
+import msgspec
+import numpy as np
 import pytest
 from halftruth_collector import operations
-from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.analyses import ANALYSES, identified
 from halftruth_collector.analyses.work import affordable_length
-from halftruth_collector.web import budget
+from halftruth_collector.ops.settings import Config
+from halftruth_collector.web import budget, create_app
 from halftruth_collector.web.routes import results
-from halftruth_shared import Attribute, DomainTooLarge, RandomizedResponse, Schema, Survey
+from halftruth_shared import (
+    Attribute,
+    DomainTooLarge,
+    RandomizedResponse,
+    Schema,
+    Series,
+    SplitQuestionnaire,
+    Survey,
+)
+from halftruth_shared.analyses.reading import write
+from halftruth_shared.deadlines import Deadline, DeadlinePassed, check_deadline, until
+from halftruth_shared.protocol.reports import Report
 from werkzeug.exceptions import ClientDisconnected
 from wire import PATIENCE
 
@@ -22,7 +45,7 @@ def compute_for_ever(started=None):
         started.set()
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
-        pass
+        check_deadline()
     raise AssertionError("nothing ended it")
 
 
@@ -111,12 +134,170 @@ def test_computations_end_when_the_client_disconnects(begun):
     leaving.join()
 
 
-def test_abandoning_a_finished_computation_interrupts_nothing():
+def test_abandoning_a_finished_computation_ends_nothing_else():
     computation = budget.Computation()
     with computation.running(PATIENCE):
         pass
     computation.abandon()
-    for _ in range(10_000):
-        pass
+    check_deadline()
+    with budget.Computation().running(PATIENCE):
+        check_deadline()
     with pytest.raises(DomainTooLarge), budget.Computation().running(0.01):
         compute_for_ever()
+
+
+def test_a_deadline_holds_in_its_block_and_thread_only():
+    passed = Deadline(0)
+    with until(passed):
+        with pytest.raises(DeadlinePassed):
+            check_deadline()
+        # No handler of errors swallows it.
+        with pytest.raises(DeadlinePassed), suppress(Exception):
+            check_deadline()
+        with until(Deadline(PATIENCE)):
+            check_deadline()
+        other = threading.Thread(target=check_deadline)
+        other.start()
+        other.join()
+    check_deadline()
+
+
+#: Questions of two surveys: reports about all of them, and about pairs.
+NAMES = [f"q{j}" for j in range(4)]
+DESIGNS = {
+    "whole": lambda schema: RandomizedResponse(dict.fromkeys(schema.names, "0.9")),
+    "pairs": lambda schema: SplitQuestionnaire.for_amplification(schema, "19", max_length=2),
+}
+
+
+def published(store, design: str) -> Survey:
+    """Publish a survey and another wave of it, and count simulated reports to both."""
+    schema = Schema([Attribute(name, ["a", "b", "c"]) for name in NAMES])
+    for wave in (1, 2):
+        here = "https://survey.example.org"
+        series = Series(id=design, wave=wave, total_gamma=10**30, origin=here)
+        survey = Survey(f"{design}{wave}", "Many", schema, DESIGNS[design](schema), series=series)
+        rng = np.random.default_rng(wave)
+        base = rng.random((2_000, 1))
+        records = (3 * (base + rng.random((2_000, len(NAMES)))) / 2).astype(int)
+        operations.publish_survey(store, survey)
+        values = survey.perturbation.reports(records, rng).tolist()
+        reports = [Report(id=uuid4(), values=row) for row in values]
+        store.reports.add(survey.id, survey.digest, reports)
+    return survey
+
+
+@pytest.fixture(scope="module")
+def served(sqlite_template, tmp_path_factory):
+    """A client that may do everything, with the two surveys, and the addresses that compute."""
+    file = copyfile(sqlite_template, tmp_path_factory.mktemp("budget") / "all.db")
+    app = create_app(Config(database=f"sqlite:///{file}", min_reports=1))
+    store = app.extensions["halftruth"].store
+    http = app.test_client()
+    token = operations.create_token(store, "operator")
+    http.post("/sign-in", data={"token": token})
+    surveys = {design: published(store, design) for design in DESIGNS}
+    bearer = {"Authorization": f"Bearer {token}"}
+    yield SimpleNamespace(http=http, surveys=surveys, bearer=bearer)
+    store.close()
+
+
+def addresses(survey: Survey):
+    """Yield method, path and body of everything that is computed for a survey."""
+    for analysis in identified(survey):
+        if analysis.name == "counts":
+            # It shows the counts, and computes nothing.
+            continue
+        query = analysis.start(survey)
+        if hasattr(query, "min_support"):
+            query = msgspec.structs.replace(query, min_support=0.02)
+        asked = urlencode(
+            [(name, text) for name, texts in write(query).items() for text in texts], safe=","
+        )
+        yield "GET", f"/v1/surveys/{survey.id}/{analysis.name}?{asked}", None
+        if survey.id.startswith("whole"):
+            # Pages differ by the analysis only.
+            yield "GET", f"/results/{survey.id}/{analysis.name}?{asked}", None
+    yield "GET", f"/results/{survey.id}", None
+    yield "GET", f"/results/{survey.id}/report", None
+    yield "POST", "/v1/check", json.loads(survey.canonical_json)
+    yield "POST", "/v1/plan", {"survey": json.loads(survey.canonical_json), "respondents": 1_000}
+
+
+class Numbered(Deadline):
+    """A deadline that passes at a numbered check."""
+
+    last: "Numbered"
+    at: float = math.inf
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(seconds)
+        self.checks = 0
+        #: Function calls since the last check, and the most between two checks.
+        self.calls = self.most = 0
+        Numbered.last = self
+
+    def check(self) -> None:
+        self.checks += 1
+        self.note()
+        if self.checks > self.at:
+            raise DeadlinePassed
+
+    def note(self) -> None:
+        self.most, self.calls = max(self.most, self.calls), 0
+
+
+def count_call(frame, event, _argument):
+    """Count the calls of functions, except those that draw a chart, which is shortened before."""
+    if event in ("call", "c_call") and "/matplotlib/" not in frame.f_code.co_filename:
+        Numbered.last.calls += 1
+
+
+@pytest.fixture
+def numbered(monkeypatch):
+    monkeypatch.setattr(budget, "Deadline", Numbered)
+    monkeypatch.setattr(Numbered, "at", math.inf)
+    return Numbered
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_every_analysis_and_page_ends_once_its_deadline_has_passed(
+    served, numbered, monkeypatch, design
+):
+    for method, path, body in addresses(served.surveys[design]):
+        ask = partial(served.http.open, path, method=method, json=body, headers=served.bearer)
+        if path.startswith("/v1/"):
+            # Fitted models are cached, and are not fitted again below.
+            ask()
+        assert ask().status_code == 200, path
+        checks = numbered.last.checks
+        # The first check is before the computation begins.
+        assert checks > 1, path
+        for at in {1, checks // 2} if path.startswith("/v1/") else {1}:
+            monkeypatch.setattr(numbered, "at", at)
+            ended = ask()
+            assert ended.status_code == 422, path
+            assert "the answer takes more than 30 seconds here" in ended.text
+            assert numbered.last.checks == at + 1
+        monkeypatch.setattr(numbered, "at", math.inf)
+
+
+#: Most function calls between two checks, of Python and of its libraries: a tenth of a second.
+MOST_CALLS = 60_000
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_no_computation_runs_long_after_its_deadline(served, numbered, design):
+    """Counts function calls, which are the same on a busy machine."""
+    for method, path, body in addresses(served.surveys[design]):
+        ask = partial(served.http.open, path, method=method, json=body, headers=served.bearer)
+        # Modules are imported at the first request.
+        ask()
+        before = sys.getprofile()
+        sys.setprofile(count_call)
+        try:
+            assert ask().status_code == 200
+        finally:
+            sys.setprofile(before)
+        numbered.last.note()
+        assert 0 < numbered.last.most < MOST_CALLS, path

@@ -16,6 +16,7 @@ from itertools import combinations
 import numpy as np
 import scipy
 from halftruth_shared import Survey
+from halftruth_shared.deadlines import check_deadline
 
 from ..bounds import Array
 from ..counts import Counts
@@ -81,9 +82,13 @@ def adequacy(
         terms = omitted_interactions(survey, counts, model)
     statistics: list[tuple[Term, int, Array]] = []
     for several in _grouped(model.design, terms):
+        check_deadline()
         statistics += _Tests(model, parts, several).statistics()
     # Adjusted for all tests: smallest χ² p-value of each simulation.
-    levels = np.array([scipy.stats.chi2.logsf(values, rank) for _, rank, values in statistics])
+    levels = np.empty((len(statistics), _SIMULATIONS + 1))
+    for row, (_, rank, values) in zip(levels, statistics, strict=True):
+        check_deadline()
+        row[:] = scipy.stats.chi2.logsf(values, rank)
     least = levels.min(axis=0, initial=0.0)
     results = [
         LackOfFit(
@@ -156,12 +161,14 @@ class _Tests:
         score, information = np.zeros(design.parameters), np.zeros((design.parameters,) * 2)
         for part in parts:
             for counts, probabilities, scores in self._scores(part):
+                check_deadline()
                 score += scores @ counts
                 information += part.counts.sum() * (scores * probabilities) @ scores.T
         others = self._others
         within = information[np.ix_(others, others)] + np.diag(model.penalty)
         self._observed, weights = [], []
         for number in numbers:
+            check_deadline()
             own = design.term_of == number
             taken = np.linalg.solve(within, information[np.ix_(others, own)]).T
             spread = information[np.ix_(own, own)] - taken @ information[np.ix_(others, own)]
@@ -180,6 +187,7 @@ class _Tests:
         """Return counts, probabilities and scores of reports, in sum-to-zero coding."""
         recode, scored = self._fitted.design.corner.T, []
         for counts, block in blocks(part, self._fitted):
+            check_deadline()
             possible = block[0] > 0
             probabilities = block[0, possible]
             scores = recode @ (block[1:, possible] / probabilities)
@@ -197,6 +205,7 @@ class _Tests:
             weights = np.hstack([scores for _, _, scores in every]).T @ self._weights
             step = max(1, _AT_ONCE // len(probabilities))
             for start in range(0, _SIMULATIONS, step):
+                check_deadline()
                 several = min(step, _SIMULATIONS - start)
                 drawn = rng.multinomial(
                     int(part.counts.sum()), probabilities / probabilities.sum(), several

@@ -16,6 +16,7 @@ from math import prod
 
 import numpy as np
 from halftruth_shared import DomainTooLarge
+from halftruth_shared.deadlines import check_deadline
 from numpy.typing import NDArray
 
 from ..bounds import Array
@@ -191,6 +192,7 @@ class Design:
         others = [axis for axis in range(len(self.shape)) if axis not in axes]
         places = (codes[:, others] @ self._strides[others])[None]
         for axis in axes:
+            check_deadline()
             both = _both(self.shape[axis], int(self._strides[axis]))
             places = (places[:, None] + both[:, codes[:, axis]]).reshape(-1, len(codes))
         places = np.ascontiguousarray(np.minimum(places, self.cells))
@@ -227,6 +229,7 @@ class Design:
 def _leave_first(sums: Array, sizes: Sequence[int]) -> None:
     """Replace the sum in the first category of each axis by the share of that category."""
     for axis, size in enumerate(sizes):
+        check_deadline()
         by_category = sums.reshape(prod(sizes[:axis]), size, -1)
         by_category[:, 0] -= by_category[:, 1:].sum(axis=1)
 

@@ -17,6 +17,7 @@ from itertools import combinations
 import numpy as np
 from halftruth_shared import DomainTooLarge, EstimateError, Schema, Survey
 from halftruth_shared.attribute import NOT_ASKED
+from halftruth_shared.deadlines import check_deadline
 from numpy.typing import NDArray
 
 from ..bounds import Array
@@ -213,6 +214,7 @@ class PenalizedLikelihood:
         theta, level = start, self.level(start)
         converged, steps, definite = False, 0, False
         while True:
+            check_deadline()
             wanted, here = not definite, self.derivatives(theta, expected=not definite)
             definite = _is_definite(here.observed)
             if not definite and not wanted:

@@ -25,6 +25,7 @@ import numpy as np
 import scipy
 from halftruth_shared import DomainTooLarge
 from halftruth_shared.channels import Channel, UniformMixture
+from halftruth_shared.deadlines import check_deadline
 from numpy.typing import NDArray
 
 from ..bounds import Array
@@ -155,6 +156,7 @@ def _products(part: ReportPart, fitted: Fitted, expected: bool) -> tuple[Array, 
         return fitted.scatter(probabilities.reshape(squares.shape) * squares), of_reports
     of_model, of_reports = np.zeros((2, fitted.design.parameters, fitted.design.parameters))
     for counts, block in blocks(part, fitted):
+        check_deadline()
         probabilities, came = block[0], counts > 0
         if expected:
             by_root = block[1:, probabilities > 0] / np.sqrt(probabilities[probabilities > 0])
@@ -195,6 +197,7 @@ def _of_margin(part: ReportPart, fitted: Fitted) -> Iterator[tuple[Array, Array]
     step = max(1, _AT_ONCE // numbers)
     by_row = columns.reshape(part.rows, *part.cells, -1)
     for start in range(0, part.rows, step):
+        check_deadline()
         several = np.moveaxis(by_row[start : start + step], -1, 0)
         block = part.operator.forward(several)
         yield counts[start : start + step].ravel(), block.reshape(1 + design.parameters, -1)
@@ -214,6 +217,7 @@ def _along_axes(
         done += 1
     counts = part.counts.reshape(-1, columns.shape[-1])
     for number in range(columns.shape[-1]):
+        check_deadline()
         block = columns[:, :, number, None]
         for step in steps[done:]:
             block = _along_axis(block, *step)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from halftruth_shared import DomainTooLarge, EstimateError
+from halftruth_shared.deadlines import check_deadline
 from numpy.typing import NDArray
 
 from ..bounds import Array
@@ -116,6 +117,7 @@ def raked(
     cells = np.ravel_multi_index(tuple(records.codes[:, list(axes)].T), sizes)
     weights = np.column_stack([records.weights, records.replicates])
     for column in weights.T:
+        check_deadline()
         table = np.bincount(cells, column, np.prod(sizes)).reshape(sizes)
         factors = raking_factors(table / table.sum(), known)
         if factors is None:
@@ -144,6 +146,7 @@ def _drawn(
     # Exponential tilting gives the sample the model's tables of the interactions.
     tilt = np.zeros(design.parameters)
     for _ in range(_STEPS):
+        check_deadline()
         exponent = departures @ tilt
         tilted = weights * np.exp(exponent - exponent.max())
         tilted /= tilted.sum()

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 from halftruth_shared import HalftruthError, Mechanism, Perturbation, Schema
 from halftruth_shared.analyses.plan import MechanismPlan, Planned
+from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.results.wording import half_width
 
 from ..reliability import UNDETERMINED
@@ -99,6 +100,7 @@ def advise_length(chosen: Chosen, expected: Expectation, gamma: Fraction) -> Ite
     perturbed = len(survey.schema.names) - len(public)
     shares, within = dict[int, float](), dict[int, float]()
     for length in range(1, min(_LONGEST, perturbed) + 1):
+        check_deadline()
         shares[length] = within[length] = np.inf
         perturbation = design_perturbation(kind, survey.schema, gamma, public, length)
         if perturbation is None:

@@ -11,6 +11,7 @@ from fractions import Fraction
 import numpy as np
 from halftruth_shared import Attribute, Schema
 from halftruth_shared.analyses.plan import Planned
+from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.results.wording import half_width, percent, quoted
 
 from ..bounds import Array
@@ -156,6 +157,7 @@ def _publish(chosen: Chosen, redesign: _Redesign) -> Iterator[str]:
     different = {redesign.sizes[j]: j for j in reversed(declared or possible)}
     gains = []
     for j in sorted(different.values())[:_TRIED]:
+        check_deadline()
         pairs = [(j, other) for other in free if other != j][:_TRIED]
         public = [each or k == j for k, each in enumerate(redesign.public)]
         before, after = redesign.within(pairs), redesign.within(pairs, public=public)
@@ -220,6 +222,7 @@ def _ask_fewer(chosen: Chosen, redesign: _Redesign) -> Iterator[str]:
         )
         return
     while many - few > 1:
+        check_deadline()
         middle = (few + many) // 2
         few, many = (middle, many) if within(middle) <= wanted else (few, middle)
     yield (

@@ -16,6 +16,7 @@ import scipy
 from halftruth_shared import Mechanism, ParameterError, Perturbation, Schema, Survey
 from halftruth_shared.analyses.base import Target
 from halftruth_shared.analyses.regression import RegressionQuery
+from halftruth_shared.deadlines import check_deadline
 from numpy.typing import NDArray
 
 from ..answers import answer_codes, nothing_missing
@@ -194,6 +195,7 @@ class Expectation:
         present = shares[first, answer] / base
         difference = self.difference(group, name)
         for _ in range(_STEPS):
+            check_deadline()
             if not present + difference < 1:
                 return math.inf
             moved, before = shares.copy(), difference

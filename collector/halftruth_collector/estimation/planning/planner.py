@@ -20,6 +20,7 @@ from halftruth_shared.analyses.plan import (
     PlanResult,
     RelayedPlan,
 )
+from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.mechanisms import MECHANISMS
 from halftruth_shared.rational import as_float
 from halftruth_shared.relayed import bounds_of_batch, largest_gamma
@@ -205,6 +206,7 @@ def _times_bound(
         least = _least_errors(schema, gamma, public, lengths, query.target)
         errors = []
         for length in lengths:
+            check_deadline()
             tables = unit_variances(unbiased, sets_of(schema, positions, length), query.target)
             errors.append(even_variance(list(tables.values())) ** 0.5)
     except DomainTooLarge:

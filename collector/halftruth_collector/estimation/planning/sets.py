@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 from halftruth_shared import DomainTooLarge, Schema, Survey
 from halftruth_shared.analyses.base import Target
+from halftruth_shared.deadlines import check_deadline
 
 from ..bounds import SIGNIFICANT
 from ..reconstruction import reconstruction
@@ -68,6 +69,7 @@ def sets_of(schema: Schema, positions: Sequence[int], length: int) -> list[tuple
     simulated = random.Random(0)  # noqa: S311 - a choice of examples, no perturbation
     drawn: set[tuple[int, ...]] = set()
     while len(drawn) < most:
+        check_deadline()
         drawn.add(tuple(sorted(simulated.sample(positions, length))))
     return sorted(drawn)
 
@@ -117,6 +119,7 @@ def even_variance(tables: Sequence[UnitVariance]) -> float:
     """Return the mean variance over all cells of some tables, under uniform answers."""
     square = cells = 0.0
     for variances in tables:
+        check_deadline()
         size = variances.constant.size
         square += float(variances.at(1 / size).sum())
         cells += size
@@ -127,6 +130,7 @@ def of_itemsets(schema: Schema, tables: dict[tuple[int, ...], UnitVariance]) -> 
     """Return the variances of the cells that are itemsets, concatenated."""
     kept = []
     for positions, variances in tables.items():
+        check_deadline()
         masks = [schema.attributes[j].item_mask for j in positions]
         kept.append(variances.take(np.ix_(*masks)))
     return UnitVariance.concatenate(kept)

@@ -8,6 +8,7 @@ from math import prod
 import numpy as np
 from halftruth_shared.channels import SubsetResponse
 from halftruth_shared.channels.axes import Array
+from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.mechanisms import View
 from numpy.typing import NDArray
 
@@ -86,6 +87,7 @@ class _Alike:
         patterns = within.any(axis=-1) @ 2**axes
         total: Array | float = 0.0
         for pattern in np.flatnonzero(np.bincount(patterns)).tolist():
+            check_deadline()
             chosen = asking[patterns == pattern]
             table = (weights[self.numbers[chosen]] @ self.cells[chosen]).reshape(self.shape)
             others = tuple(axis for axis in axes.tolist() if not pattern >> axis & 1)
@@ -149,6 +151,7 @@ class Decoded:
             total = total + alike.sums(positions, asked, weights)
             asked[alike.numbers] = False
         for number in np.flatnonzero(asked).tolist():
+            check_deadline()
             axes = enumerate(self._views[number].positions)
             others = tuple(axis for axis, position in axes if position not in positions)
             total = total + self._margin(number, public, others) * weights[number]
@@ -164,6 +167,7 @@ class Decoded:
         """Views with small geometries that have reports, summed over public attributes."""
         numbers: dict[tuple[SubsetResponse, tuple[int, ...]], list[int]] = {}
         for number in np.flatnonzero(self.by_view).tolist():
+            check_deadline()
             view = self._views[number]
             if response_of(view).symbols <= _SMALL:
                 numbers.setdefault((response_of(view), view.shape), []).append(number)
@@ -194,6 +198,7 @@ class Decoded:
         """
         columns, asked = self._columns, self.by_view * self._columns.strength
         for number in np.flatnonzero(self.by_view).tolist():
+            check_deadline()
             view, rows = self._views[number], slice(*self._starts[number : number + 2])
             symbols = self._symbols[rows] - view.first
             total: Array | float = 0.0

@@ -8,6 +8,7 @@ import numpy as np
 from halftruth_shared import DomainTooLarge
 from halftruth_shared.channels import SubsetResponse
 from halftruth_shared.channels.axes import Array
+from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.mechanisms import View
 
 from ..report_model import response_of
@@ -61,6 +62,7 @@ class ReportInfluence:
         asked = self.columns.asked[:, self.positions].all(axis=1) & (self.by_view > 0)
         reports = np.bincount(self.columns.kind[asked], self.by_view[asked])
         for kind in np.flatnonzero(reports).tolist():
+            check_deadline()
             response, count = self.columns.responses[kind], float(reports[kind])
             among = response.cells // prod(self.overlaps.sizes)
             share, more = float(response.share), float(response.gamma) - 1
@@ -85,6 +87,7 @@ class ReportInfluence:
         known = arranged.reshape(-1, cells).sum(axis=1)
         even = 1 / (reports * cells)
         for kind, (count, strength) in self._kinds().items():
+            check_deadline()
             response, _, axes = kind
             within = [axis for axis in axes if axis >= 0]
             others = tuple(1 + axis for axis in range(len(sizes)) if axis not in within)
@@ -113,9 +116,11 @@ class ReportInfluence:
         cells, largest = prod(self.overlaps.sizes), 1.0
         check_cells("weights", cells)
         for kind, (_, strength) in self._kinds().items():
+            check_deadline()
             kernel = self._kernel([axis for axis in kind[2] if axis >= 0])
             step = max(1, _AT_ONCE // kind[0].symbols)
             for start in range(0, len(kernel), step):
+                check_deadline()
                 weights = 1 + strength * _by_symbol(kind, kernel[start : start + step])
                 largest = max(largest, float(np.abs(weights).max()))
         return largest / cells
@@ -133,6 +138,7 @@ class ReportInfluence:
         columns, kinds = self.columns, dict[_Kind, tuple[float, float]]()
         asked = columns.asked[:, self.positions].any(axis=1) & (self.by_view > 0)
         for number in np.flatnonzero(asked).tolist():
+            check_deadline()
             view = self.views[number]
             axes = [self.positions.index(j) if j in self.positions else -1 for j in view.positions]
             response = response_of(view)

@@ -14,6 +14,7 @@ import numpy as np
 from halftruth_shared.analyses.base import Target
 from halftruth_shared.channels import SubsetResponse
 from halftruth_shared.channels.axes import Array
+from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.mechanisms import View
 from numpy.typing import NDArray
 
@@ -78,6 +79,7 @@ class Views:
         # Column-major order, since columns are selected.
         self.asked = np.zeros((len(views), attributes), dtype=bool, order="F")
         for row, view in enumerate(views):
+            check_deadline()
             self.asked[row, list(view.positions)] = True
         total = sum(view.weight for view in views)
         self.weights = np.array([view.weight / total for view in views])
@@ -204,6 +206,7 @@ class Overlaps:
         present = np.flatnonzero(self.slopes)
         step = max(1, _AT_ONCE // len(subsets))
         for rows in (present[start : start + step] for start in range(0, len(present), step)):
+            check_deadline()
             kernels = self.kernels(rows, first)
             other = kernels if second == first else self.kernels(rows, second)
             by_agreement += self.slopes[rows] @ (kernels * other)

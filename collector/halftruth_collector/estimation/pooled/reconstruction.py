@@ -14,6 +14,7 @@ import numpy as np
 from halftruth_shared import DomainTooLarge, EstimateError, ParameterError, Perturbation
 from halftruth_shared.analyses.base import Target
 from halftruth_shared.channels.axes import Array
+from halftruth_shared.deadlines import check_deadline
 
 from ..counts import Counts
 from ..table import Reconstruction
@@ -169,6 +170,7 @@ class PooledReconstruction(Reconstruction):
             arranged = form.transpose(*order, len(order))
             for length in range(len(free) + 1):
                 for subset in combinations(free, length):
+                    check_deadline()
                     others = [len(public) + free.index(j) for j in free if j not in subset]
                     weights = arranged.mean(axis=tuple(others))
                     for axis in range(len(public), len(public) + length):

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from halftruth_shared.analyses.base import Target
 from halftruth_shared.channels.axes import Array, Places, joint_cell
+from halftruth_shared.deadlines import check_deadline
 from numpy.typing import NDArray
 
 from ..table import ReportDistribution, Table, with_sums
@@ -62,6 +63,7 @@ class Grid:
         grids = np.zeros((2, *public, *(size + 1 for size in sizes)))
         grids[0][_at(-1, sizes)] = shares
         for subset, inside in enumerate(agreement.members(len(sizes)).tolist()):
+            check_deadline()
             if not any(inside):
                 continue
             sums = components([axis for axis, within in enumerate(inside) if within])
@@ -173,6 +175,7 @@ class Grid:
         same = np.multiply.outer(shares[::cells], constant).reshape(known, *sizes, *sizes)
         subtracted = np.zeros((known * cells, known * cells))
         for subset, inside in enumerate(agreement.members(len(sizes)).tolist()):
+            check_deadline()
             if not overlaps.squares[subset]:
                 continue
             place = _margin(inside)
@@ -186,6 +189,7 @@ class Grid:
         result = -subtracted
         blocks = result.reshape(known, cells, known, cells)
         for cell in range(known):
+            check_deadline()
             blocks[cell, :, cell] += same[cell].reshape(cells, cells)
         # Contributions of the public answers, alone and together with the others.
         rest = table - shares / cells
@@ -302,6 +306,7 @@ class PooledTable(Table):
         # The share of all people is exactly 1.
         result = np.full(self._margins.value.shape, np.nan)
         for inside in agreement.members(result.ndim)[1:]:
+            check_deadline()
             place = tuple(slice(-1) if within else -1 for within in inside)
             result[place] = self._margin(inside).variance(target)
         return result.transpose(self._order)
@@ -331,6 +336,7 @@ class PooledTable(Table):
         result = np.empty(len(first))
         begins = np.flatnonzero(np.diff(numbers[order], prepend=-1))
         for rows in np.split(order, begins)[1:]:
+            check_deadline()
             result[rows] = self._of_pattern(cells[rows], others[rows], named[rows[0]], target)
         return result
 

@@ -29,6 +29,7 @@ from ...estimation.planning.wording import (
 )
 from ...survey_file import of_survey
 from .. import errors, parameters
+from ..budget import within_budget
 from ..context import collector
 from .session import guarded
 
@@ -246,7 +247,8 @@ def _results(survey: Survey | None) -> dict[str, Any]:
         "max_gamma": config.max_gamma,
     }
     try:
-        planned = plan(survey, _plan_query())
+        with within_budget():
+            planned = plan(survey, _plan_query())
     except HalftruthError as error:
         return results | {"plan_problem": str(error)}
     return results | {

@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 from flask import g, render_template, request, url_for
 from halftruth_shared import HalftruthError, ParameterError, Protection, Survey
 from halftruth_shared.analyses.reading import read, write
+from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.results import Result
 from halftruth_shared.results.layout import Arranged, Cell, Grid
 from halftruth_shared.results.wording import items, number
@@ -237,6 +238,7 @@ def _link_questions(
     arranged = Arranged(result, result.layout[0])
     places = [i for i, key in enumerate(arranged.lines) if key.kind == "question"]
     for line, cells in enumerate(rows if places else ()):
+        check_deadline()
         row = int(arranged.first[line])
         names = [arranged.lines[i].values[row] for i in places]
         cell = cells[places[-1]]

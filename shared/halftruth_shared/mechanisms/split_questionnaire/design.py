@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from ...channels import SubsetResponse
 from ...channels.geometry import is_prime
+from ...deadlines import check_deadline
 from ...errors import ParameterError
 from ...schema import Schema
 from .responses import MAX_CELLS, choose_direct, response
@@ -256,6 +257,7 @@ def choose_views(
     if largest <= MAX_CELLS:
         classes = None
         while classes is None:
+            check_deadline()
             classes = _choose_views(schema, groups, importance, respond)
             groups = merge_similar_groups(groups)
         if classes:
@@ -316,6 +318,7 @@ def _choose_views(
     candidates: list[tuple[float, tuple[ViewClass, ...]]] = []
     before = 0
     for most in _CLASS_VIEWS:
+        check_deadline()
         views = _keep_feasible(groups, types, most, respond)
         if len(views) == before:
             continue
@@ -418,6 +421,7 @@ def _round_to_weights(
     single = chances / numbers
     highest = 1
     while True:
+        check_deadline()
         weights = np.rint(single / single.max() * highest)
         drawn = weights * numbers
         information = unit_information @ (drawn / drawn.sum())

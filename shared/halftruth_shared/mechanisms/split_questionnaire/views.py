@@ -7,6 +7,7 @@ from math import comb, prod
 
 import msgspec
 
+from ...deadlines import check_deadline
 from ...errors import ParameterError, SchemaError, listing
 from ...schema import Schema
 from ..base import View
@@ -142,4 +143,5 @@ def _enumerate_subsets(
     for views in classes:
         groups = [sorted(schema.positions(group)) for group in views.attributes]
         for chosen in product(*map(combinations, groups, views.sizes)):
+            check_deadline()
             yield tuple(sorted(chain(*chosen))), views.weight

@@ -19,6 +19,7 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator
 
+from ...deadlines import check_deadline
 from ..wording import number, share
 from . import (
     DOUBTFUL_LABEL,
@@ -129,6 +130,7 @@ def _figure(chart: Chart, caption: bool) -> ChartFigure:
     layout = ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.03, hspace=0.0)
     # Repeat the layout, since the first run moves elements such as titles below a legend.
     for _ in range(2):
+        check_deadline()
         layout.execute(figure)
     for axes in figure.axes:
         # Round the positions, whose last digits vary between runs.
@@ -175,6 +177,7 @@ def _draw_group(axes: Axes, chart: EstimateChart, group: Sequence[Panel]) -> flo
     axis, reference = group[0].axis, group[0].reference
     lines: list[tuple[str, Mark | None]] = []
     for panel in group:
+        check_deadline()
         if panel.heading and len(group) > 1:
             lines.append((panel.heading, None))
         lines += [(row.label, row) for row in panel.rows]
