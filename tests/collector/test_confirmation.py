@@ -125,6 +125,7 @@ NOT_FINAL = {
     "operations.import_reports": "adds reports, as respondents do",
     "operations.count_rows": "adds reports, as respondents do",
     "relay.operations.register": "changes only what a relay accepts",
+    "relay.operations.resume": "releases reports that were to be passed on anyway",
     "relay.operations.release": "done by the relay when a batch is full",
     "relay.operations.acknowledge": "done by the relay when the collector has the reports",
 }

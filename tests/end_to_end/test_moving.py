@@ -25,7 +25,8 @@ def lines_of_moving() -> list[str]:
 
 
 @pytest.mark.parametrize("fresh_database", ["postgresql"], indirect=True)
-@pytest.mark.parametrize("to", ["postgresql", pytest.param("sqlite", marks=pytest.mark.nightly)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("to", ["postgresql", "sqlite"])
 def test_a_collector_moves_to_the_other_database(survey, tmp_path, monkeypatch, fresh_database, to):
     """Clients send during the move, and repeat what was not acknowledged."""
     old, new = f"sqlite:///{tmp_path / 'halftruth.db'}", fresh_database

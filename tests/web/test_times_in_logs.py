@@ -98,7 +98,14 @@ def lines_within(logs, moments) -> int:
     return sum(begin - 1 <= each <= end for each in logged for begin, end in moments)
 
 
-@pytest.mark.parametrize("kind", ["alone", "relay", "nginx"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param("alone", marks=pytest.mark.nightly),
+        "relay",
+        pytest.param("nginx", marks=pytest.mark.nightly),
+    ],
+)
 def test_no_log_has_the_time_of_a_report_from_another_origin(
     kind, survey, database, sqlite_template, tmp_path, origin, browser
 ):

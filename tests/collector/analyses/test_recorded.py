@@ -7,7 +7,13 @@ from halftruth_collector.analyses import ANALYSES
 RECORDED = {each.name: each for each in recorded.SURVEYS}
 
 
-@pytest.mark.parametrize("name", RECORDED)
+#: Surveys of many questions take a third of the time.
+MANY = ("pairs-41-questions", "kept-60-questions")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.nightly) if n in MANY else n for n in RECORDED]
+)
 def test_results_equal_the_recorded_ones(name):
     """Intended differences are listed in `recorded/differences.md`."""
     assert recorded.compare(RECORDED[name]) == []

@@ -51,7 +51,10 @@ def regressions(design, surveys, effects, predictors):
 
 
 @pytest.mark.parametrize("surveys", [12, pytest.param(200, marks=pytest.mark.nightly)])
-@pytest.mark.parametrize("predictors", [["education"], ["sex", "education"]])
+@pytest.mark.parametrize(
+    "predictors",
+    [["education"], pytest.param(["sex", "education"], marks=pytest.mark.nightly)],
+)
 @pytest.mark.parametrize("design", DESIGNS)
 def test_strong_effects_of_rare_categories_are_defined_and_covered(design, predictors, surveys):
     """93 to 97 % of intervals cover, with 3.5 standard errors of the simulation; 2 % undefined.

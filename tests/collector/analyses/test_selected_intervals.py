@@ -33,7 +33,7 @@ SELECTING |= {"weighted"}
 def results():
     """Yield the results of all analyses on recorded surveys of few and of many questions."""
     for each in recorded.SURVEYS:
-        if each.name in ("kept-60-questions", "pairs-41-questions", "every-kind-kept-50000"):
+        if each.name not in ("kept-300", "kept-5000", "dice-300", "pairs-5000", "waves-5000"):
             continue
         for name, values in each.asked(each.source.survey):
             if name not in SELECTING:

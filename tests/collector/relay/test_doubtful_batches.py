@@ -214,6 +214,7 @@ def test_the_commands_and_the_metrics_show_that_a_survey_is_stopped(
     assert metric == "halftruth_relay_stopped_surveys 0.0"
 
 
+@pytest.mark.nightly
 def test_a_relay_that_was_killed_and_restarted_still_waits(make, relay_database, tmp_path, command):
     """A served relay releases full batches at its start, unless it is stopped."""
     parties = make(batch=10, release="batches")

@@ -66,6 +66,9 @@ def test_a_relay_reads_seventy_surveys_in_turn_and_parses_each_once(survey, tmp_
             closed_at=None,
             passed=0,
             unopened=0,
+            batch_passed=0,
+            batch_unopened=0,
+            is_stopped=False,
         )
         for number, each in enumerate(surveys)
     ]

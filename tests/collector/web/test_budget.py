@@ -286,6 +286,7 @@ def test_every_analysis_and_page_ends_once_its_deadline_has_passed(
 MOST_CALLS = 60_000
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("design", DESIGNS)
 def test_no_computation_runs_long_after_its_deadline(served, numbered, design):
     """Counts function calls, which are the same on a busy machine."""
