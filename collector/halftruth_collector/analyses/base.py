@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Generic, Literal, TypeVar, cast, get_args
 
 import msgspec
@@ -421,6 +421,7 @@ class Analysis(Generic[Q, R]):
             if result.contradictions:
                 return self.described(restricted.judged(result))
 
+            @cache
             def at_level(confidence: float) -> R:
                 other: Any = msgspec.structs.replace(cast(Any, query), confidence=confidence)
                 return compute(replace(counted, question=other), other)

@@ -1,6 +1,7 @@
 """Regression of one answer on others."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -33,7 +34,6 @@ from ..estimation.model import (
     perturbed_outcome_regression,
     shares,
 )
-from ..estimation.reconstruction import reconstruction
 from ..estimation.regression import Regression, carries, fit_table
 from ..estimation.reliability import WELL_FILLED
 from ..estimation.table import COVARIANCE_CELLS, Table
@@ -46,9 +46,6 @@ _RARE = 0.02
 
 #: Largest number of predictors for which the model has all interactions by default.
 _FEW = 2
-
-#: A p-value whose complement is rounded.
-_TINY = 1e-8
 
 #: Standard error of a log odds ratio, for independent answers, above which a model has no p-value:
 #: in simulations with 20 000 reports by the gamma-diagonal matrix and 432 cells, 19 % of the
@@ -163,10 +160,10 @@ def _fitted(counted: AnalysisContext, query: RegressionQuery, model: Equation) -
     channel = channel_of_outcome(counted.survey, query.outcome, known)
     if channel is not None and model.outcome.is_distribution and not query.merge:
         return _from_outcome(counted, query, model, channel)
-    own = [*model.names, *query.where]
-    few = query.estimate == "auto" and len(query.predictors) <= _FEW
-    if few and _is_identified(counted, own):
-        return _from_own_model(counted, query, model)
+    if query.estimate == "auto" and len(query.predictors) <= _FEW:
+        # The reports may identify no interaction of all these questions.
+        with suppress(EstimateError):
+            return _from_own_model(counted, query, model)
     return _from_model(counted, query, model)
 
 
@@ -187,10 +184,10 @@ def _from_outcome(
 def _is_carried(counted: AnalysisContext, model: Equation) -> bool:
     """Return whether the design determines a logistic regression, even of a rare answer.
 
-    Of the counts, only the number of reports of each view is used, so the choice is known before
-    the field work. Predictors are even, and the answer has a share of 2 or 98 % in every category:
-    a rule about the share among all people would keep the surveys in which the answer is frequent
-    by chance in its rarest category.
+    Of the counts, only the number of reports of each view is used, and within a domain its
+    estimated size, so the choice is known before the field work. Predictors are even, and the
+    answer has a share of 2 or 98 % in every category: a rule about the share among all people would
+    keep the surveys in which the answer is frequent by chance in its rarest category.
     """
     _check_table(model)
     with errors_naming("predictors"):
@@ -252,15 +249,6 @@ def _from_own_model(counted: AnalysisContext, query: RegressionQuery, model: Equ
     return _without_imprecise(fit, far, z)
 
 
-def _is_identified(counted: AnalysisContext, names: Sequence[str]) -> bool:
-    """Return whether the reports identify the interaction of some questions."""
-    try:
-        reconstruction(counted.survey).check(names)
-    except (EstimateError, ParameterError):
-        return False
-    return True
-
-
 def _scores_of_shares(
     counted: AnalysisContext, query: RegressionQuery, model: Equation
 ) -> Array | None:
@@ -284,9 +272,8 @@ def _scores_of_shares(
     )
     reference = predictor.categories.index(model.reference[predictor.name])
     effects = compare_groups(groups, reference, confidence=query.confidence)
-    p_values = np.clip(effects.p_value, np.finfo(float).tiny, 1.0)
-    z = np.sign(effects.value) * scipy.special.ndtri(1 - p_values / 2)
-    z = np.where(p_values < _TINY, -np.sign(effects.value) * scipy.special.ndtri(p_values / 2), z)
+    p_values = np.maximum(effects.p_value, np.finfo(float).tiny)
+    z = -np.sign(effects.value) * scipy.special.ndtri(p_values / 2)
     return np.concatenate([[np.nan], z])
 
 

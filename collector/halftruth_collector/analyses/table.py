@@ -11,7 +11,6 @@ from halftruth_shared.results.layout import in_words
 from halftruth_shared.results.wording import number, quoted, quoted_items
 
 from ..estimation.estimates import covariance_of
-from ..estimation.selection import listed_alpha
 from .base import Analysis, AnalysisContext, answer_keys, names_of_clearest
 from .deciding import AtLevel, as_selected, selected_sets
 from .shares import share_columns
@@ -41,7 +40,7 @@ def decide(result: Result[TableQuery], at_level: AtLevel) -> tuple[list[Test], l
         return [], [Claim(kind="untested", count=len(values))]
     most, rate = int(np.nanargmax(values)), 1 - query.confidence
     # The named cell was selected among all cells, so the bounds are simultaneous.
-    further = at_level(1 - listed_alpha(query.confidence, 1, len(values))).estimates
+    further = at_level(1 - rate / len(values)).estimates
     lower, upper = further.numbers("lower"), further.numbers("upper")
     # No possible share explains an estimate far below 0.
     nothing = further.texts("set").equals("empty") & (values < 0)

@@ -2,7 +2,8 @@
 
 A choice that depends on the estimates would be a selection. The choice for a table compares the
 expected margins of error of both estimators for evenly spread answers; that for a regression
-depends on whether such reports identify it for independent answers (`regression.carries`).
+depends on whether such reports identify it for an answer that is rare everywhere
+(`regression.carries`).
 """
 
 from collections.abc import Sequence

@@ -121,3 +121,20 @@ def test_regressions_on_two_predictors_have_coefficients_by_default(
         [said] = [each.values for each in result.caveats if each.code == "regression"]
         assert said["method"] == method
         assert np.isfinite(result.estimates.value[result.places("coefficient")]).all()
+
+
+def test_a_regression_whose_interaction_nobody_reported_has_the_model_of_pairs():
+    """The design has views of three questions, and no report about these three has come."""
+    asked = {"q0", "q1", "q2"}
+    schema = Schema([Attribute(f"q{j}", ["no", "yes"]) for j in range(6)])
+    survey = Survey("s", "S", schema, split(3)(schema))
+    rng = np.random.default_rng(1)
+    reports = survey.perturbation.reports(rng.integers(0, 2, (4_000, 6)), rng)
+    others = [row for row in reports if not asked <= set(survey.perturbation.reported(row))]
+    for rows, own in ((reports, True), (np.array(others), False)):
+        counts = Counts.from_reports(survey, rows)
+        of = AnalysisContext(survey, counts, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
+        query = RegressionQuery(outcome="q0", predictors=["q1", "q2"])
+        result = ANALYSES["regression"].compute(of, query)
+        assert np.isfinite(result.estimates.value[result.places("coefficient")]).all()
+        assert (result.model_fit is None) == own
