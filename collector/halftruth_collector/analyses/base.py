@@ -30,7 +30,7 @@ from halftruth_shared.analyses.reading import Field, fields, questions_named
 from halftruth_shared.analyses.waves import WavesQuery
 from halftruth_shared.columns import Codes
 from halftruth_shared.deadlines import check_deadline
-from halftruth_shared.results import AnswerSets, Block, Estimates, Key, Result, Texts
+from halftruth_shared.results import AnswerSets, Block, EstimateColumns, Key, Result, Texts
 from halftruth_shared.results.charts import Chart
 from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.long_table import NUMBERS
@@ -154,15 +154,15 @@ class AnalysisContext:
         self,
         query: Q,
         keys: Sequence[Key],
-        estimates: Estimates | Sequence[Estimates],
+        estimates: EstimateColumns | Sequence[EstimateColumns],
         **more: Any,
     ) -> Result[Q]:
         """Return the result of a query: its provenance with keys and columns of estimates.
 
         Several tables of estimates are concatenated; `more` are further fields of the result.
         """
-        if not isinstance(estimates, Estimates):
-            estimates = Estimates.concatenate(estimates)
+        if not isinstance(estimates, EstimateColumns):
+            estimates = EstimateColumns.concatenate(estimates)
         return Result(**self.origin(), query=query, keys=list(keys), estimates=estimates, **more)
 
     def model(
@@ -317,7 +317,7 @@ def without_errors_of(
     ]
     return msgspec.structs.replace(
         result,
-        estimates=Estimates(**columns),
+        estimates=EstimateColumns(**columns),
         covariance=None,
         tests=[],
         claims=[],
@@ -522,11 +522,11 @@ class RowBuilder:
     """
 
     def __init__(self, **keys: dict[str, Any]) -> None:
-        self.parts: list[Estimates] = []
+        self.parts: list[EstimateColumns] = []
         self._keys = keys
         self._values: dict[str, list[str | None]] = {name: [] for name in keys}
 
-    def add(self, part: Estimates, **values: Sequence[str | None] | str | None) -> None:
+    def add(self, part: EstimateColumns, **values: Sequence[str | None] | str | None) -> None:
         """Add estimates with the values of their keys; a single value applies to all rows."""
         self.parts.append(part)
         for name, column in self._values.items():

@@ -7,11 +7,11 @@ from typing import Literal
 import numpy as np
 import scipy
 from halftruth_shared.analyses.regression import RegressionQuery
-from halftruth_shared.results import QUANTITIES, AnswerSets, Estimates, Key
+from halftruth_shared.results import QUANTITIES, AnswerSets, EstimateColumns, Key
 
 from ..estimation.bounds import Array, normal_quantile
+from ..estimation.columns import columns
 from ..estimation.equation import Equation, Factor
-from ..estimation.estimates import columns
 from ..estimation.intervals import ConfidenceSets
 from ..estimation.regression import Regression
 from ..estimation.reliability import NOT, grades
@@ -35,13 +35,13 @@ def term_of(factors: Sequence[Factor]) -> dict[str, str]:
 
 def coefficient_rows(
     query: RegressionQuery, model: Equation, fit: Regression
-) -> tuple[list[Key], list[Estimates], Array]:
+) -> tuple[list[Key], list[EstimateColumns], Array]:
     """Return the coefficients of a fit with their odds ratios, and then its marginal effects.
 
     Returns
     -------
     keys : list of Key
-    estimates : list of Estimates
+    estimates : list of EstimateColumns
     covariance : ndarray, shape (rows, rows)
         That of an odds ratio is that of its logarithm; NaN between marginal effects and others.
     """

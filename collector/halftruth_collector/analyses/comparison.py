@@ -22,6 +22,7 @@ from msgspec.structs import replace
 
 from ..estimation.answers import category_code
 from ..estimation.bounds import normal_quantile
+from ..estimation.columns import columns, covariance_of
 from ..estimation.contrasts import (
     Contrasts,
     Groups,
@@ -30,7 +31,6 @@ from ..estimation.contrasts import (
     trend_of,
     trend_weights,
 )
-from ..estimation.estimates import columns, covariance_of
 from ..estimation.independence import margins_within
 from ..estimation.intervals import SHARE
 from ..estimation.reliability import NOT, grades

@@ -7,7 +7,7 @@ from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.showing import report_count
 from halftruth_shared.results.wording import number
 
-from ..estimation.estimates import columns
+from ..estimation.columns import columns
 from .base import Analysis, AnalysisContext
 from .deciding import AtLevel
 

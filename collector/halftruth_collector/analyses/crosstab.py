@@ -13,7 +13,7 @@ from halftruth_shared.results import (
     QUANTITIES,
     Block,
     Caveat,
-    Estimates,
+    EstimateColumns,
     Key,
     Result,
     Show,
@@ -29,7 +29,7 @@ from msgspec.structs import replace
 from ..estimation.answers import present_items
 from ..estimation.association import in_order, measure_columns
 from ..estimation.bounds import Array, normal_quantile
-from ..estimation.estimates import columns, covariance_of
+from ..estimation.columns import columns, covariance_of
 from ..estimation.independence import Departures, IndependenceTest, margins_within
 from ..estimation.intervals import INTERVAL, SHARE, UNDEFINED, table_intervals
 from ..estimation.ratios import conditional_covariance, conditional_shares
@@ -60,7 +60,7 @@ class _Crossed(NamedTuple):
     """
 
     codes: Codes
-    estimates: Estimates
+    estimates: EstimateColumns
     covariance: Array
     half_width: Array
     effective: Array
@@ -79,7 +79,7 @@ def compute(counted: AnalysisContext, query: CrosstabQuery) -> Result[CrosstabQu
         parts, strength = _cross_options(counted, query, question), []
     of_measures = np.full((sum(map(len, strength)), len(answers)), -1)
     codes = np.vstack([*(part.codes for part in parts), of_measures])
-    estimates = Estimates.concatenate([*(part.estimates for part in parts), *strength])
+    estimates = EstimateColumns.concatenate([*(part.estimates for part in parts), *strength])
     test = _most_significant([part.test for part in parts])
     p_values, adjusted = map(estimates.numbers, ("p_value", "adjusted_p_value"))
     if question is not None:
@@ -213,7 +213,7 @@ def _cross(counted: AnalysisContext, query: CrosstabQuery, names: Sequence[str])
     covariance = np.pad(covariance, (0, len(of_bases)), constant_values=np.nan)
     return _Crossed(
         np.vstack([codes, of_bases]),
-        Estimates.concatenate([of_cells, *bases]),
+        EstimateColumns.concatenate([of_cells, *bases]),
         covariance,
         np.where(sets.kind == UNDEFINED, np.nan, np.where(unbounded, np.inf, margins)),
         np.ravel(table.effective_reports),
@@ -230,7 +230,7 @@ def _given(query: CrosstabQuery) -> list[int]:
 
 def _bases(
     counted: AnalysisContext, query: CrosstabQuery, names: Sequence[str]
-) -> tuple[Codes, list[Estimates]]:
+) -> tuple[Codes, list[EstimateColumns]]:
     """Return the codes of the bases, their shares, and their numbers of respondents.
 
     Joint shares have no row for the share of their base, which is 1.
@@ -252,7 +252,7 @@ def _bases(
     return np.tile(codes, (len(parts), 1)), parts
 
 
-def _measures(counted: AnalysisContext, query: CrosstabQuery) -> list[Estimates]:
+def _measures(counted: AnalysisContext, query: CrosstabQuery) -> list[EstimateColumns]:
     """Measures of association of two questions."""
     schema, names = counted.estimator.schema, query.attributes
     present = present_items(schema, names, {})
@@ -280,7 +280,7 @@ def _most_significant(tests: Sequence[IndependenceTest]) -> Test:
 
 
 def _covariance(
-    parts: Sequence[_Crossed], order: Codes, estimates: Estimates
+    parts: Sequence[_Crossed], order: Codes, estimates: EstimateColumns
 ) -> list[list[float | None]]:
     """Return the covariance of all rows; it is known only within the shares of one part."""
     whole, start = np.full((len(order), len(order)), np.nan), 0
@@ -295,7 +295,7 @@ def _covariance(
 
 
 def _caveats(
-    query: CrosstabQuery, keys: Sequence[Key], estimates: Estimates, question: str | None
+    query: CrosstabQuery, keys: Sequence[Key], estimates: EstimateColumns, question: str | None
 ) -> Iterator[Caveat]:
     """Yield notes on the base of shares, unbounded sets, and the marks ▲ and ▼."""
     given = [keys[axis] for axis in _given(query)]

@@ -24,6 +24,7 @@ from msgspec.structs import replace
 
 from ..estimation.answers import answers_of
 from ..estimation.bounds import Array, normal_quantile
+from ..estimation.columns import columns
 from ..estimation.contrasts import Contrasts
 from ..estimation.distribution import (
     Distributions,
@@ -31,7 +32,6 @@ from ..estimation.distribution import (
     scale_of,
     scores_of_mean_differences,
 )
-from ..estimation.estimates import columns
 from ..estimation.intervals import SHARE, deviation_of, mean_of
 from ..estimation.selection import adjusted_p_values
 from .base import Analysis, AnalysisContext, RowBuilder, answers_to, errors_naming

@@ -13,7 +13,7 @@ from halftruth_shared import ParameterError, Survey
 from halftruth_shared.analyses.base import Items
 from halftruth_shared.analyses.regression import RegressionQuery
 from halftruth_shared.errors import listing
-from halftruth_shared.results import Estimates, Result
+from halftruth_shared.results import EstimateColumns, Result
 from msgspec.structs import replace
 
 from ..estimation.equation import Equation, Factor, Predictor, Predictors, indicators, outcome_of
@@ -106,7 +106,7 @@ def regress_records(
             as_of=as_of,
             query=asked,
             keys=keys,
-            estimates=Estimates.concatenate(parts),
+            estimates=EstimateColumns.concatenate(parts),
             caveats=[*caveats_of(asked, equation, Fitted(fit, "outcome"))],
         )
 

@@ -16,7 +16,7 @@ from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.wording import number
 
 from ..estimation.calibration import known_margins
-from ..estimation.estimates import columns
+from ..estimation.columns import columns
 from ..estimation.model.records import raked, weighted_records
 from ..estimation.reliability import USABLE
 from .base import Analysis, AnalysisContext, answer_keys

@@ -12,7 +12,7 @@ from halftruth_shared.results import (
     QUANTITIES,
     Block,
     Caveat,
-    Estimates,
+    EstimateColumns,
     Result,
     Show,
     note,
@@ -22,7 +22,7 @@ from halftruth_shared.results.showing import report_count
 from halftruth_shared.results.wording import half_width, percent
 
 from ..estimation.bounds import TOO_SMALL, normal_quantile
-from ..estimation.estimates import columns
+from ..estimation.columns import columns
 from ..estimation.intervals import SHARE, mean_of
 from ..estimation.options import chosen_code, mean_number, mean_share
 from ..estimation.reliability import RELIABILITIES
@@ -44,7 +44,7 @@ MAX_CELLS = 4_096
 
 
 #: Estimates about one question, with the answers that they are about.
-_Part = tuple[Estimates, Sequence[str] | None]
+_Part = tuple[EstimateColumns, Sequence[str] | None]
 
 
 def compute(counted: AnalysisContext, query: OverviewQuery) -> Result[OverviewQuery]:
@@ -104,7 +104,7 @@ def _multiple_response(
     estimator = counted.estimator
     options, every = estimator.schema.options[name], counted.survey.schema.options[name]
     shares = [share_columns(estimator, [each.name], query, question=name) for each in options]
-    chosen = Estimates.concatenate(
+    chosen = EstimateColumns.concatenate(
         [
             found.take([chosen_code(option)])
             for option, (found, _) in zip(options, shares, strict=True)
@@ -147,7 +147,7 @@ def _none(
 
 def _mean_number(
     counted: AnalysisContext, query: OverviewQuery, options: Sequence[Attribute]
-) -> Estimates:
+) -> EstimateColumns:
     """Return the mean number of chosen options among people who answered."""
     of = mean_of([0, len(options)], name="mean_number")
     mean, error = mean_number(counted.of_all, _with_missing(counted, options))

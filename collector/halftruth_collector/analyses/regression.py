@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from ..estimation.answers import answers_of, nothing_missing, presence
 from ..estimation.automatic import modelled
 from ..estimation.bounds import Array
+from ..estimation.columns import covariance_of
 from ..estimation.contrasts import Groups, compare_groups
 from ..estimation.domain import Domain
 from ..estimation.equation import Equation, equation
-from ..estimation.estimates import covariance_of
 from ..estimation.linear import fit_linear_pairs, fit_linear_table
 from ..estimation.model import (
     LoglinearModel,

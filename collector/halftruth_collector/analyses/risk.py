@@ -12,7 +12,7 @@ from halftruth_shared.results import (
     QUANTITIES,
     Block,
     Caveat,
-    Estimates,
+    EstimateColumns,
     Result,
     Show,
     warning,
@@ -22,7 +22,7 @@ from halftruth_shared.results.wording import percent
 
 from ..disclosure.linking import linking_risk_of, shape_of
 from ..estimation.bounds import Array
-from ..estimation.estimates import columns
+from ..estimation.columns import columns
 from ..estimation.intervals import table_intervals
 from ..estimation.likelihood import project_to_simplex
 from ..estimation.reconstruction import reconstruction
@@ -113,12 +113,12 @@ def _result(
         **origin,
         query=query,
         keys=answer_keys(survey.schema, names, codes),
-        estimates=Estimates.concatenate(parts),
+        estimates=EstimateColumns.concatenate(parts),
         caveats=[about, warning("no posterior", **revealed)],
     )
 
 
-def _exact(name: str, values: Any) -> Estimates:
+def _exact(name: str, values: Any) -> EstimateColumns:
     return columns(QUANTITIES[name], values, grade=USABLE)
 
 

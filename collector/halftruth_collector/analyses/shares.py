@@ -10,12 +10,12 @@ import numpy as np
 from halftruth_shared.analyses.base import AutoMethod
 from halftruth_shared.analyses.overview import OverviewQuery
 from halftruth_shared.analyses.table import TableQuery
-from halftruth_shared.results import QUANTITIES, Caveat, Estimates, Texts, note
+from halftruth_shared.results import QUANTITIES, Caveat, EstimateColumns, Texts, note
 from halftruth_shared.results.caveats import Weight
 
 from ..estimation import Estimator
 from ..estimation.bounds import Array, normal_quantile
-from ..estimation.estimates import columns
+from ..estimation.columns import columns
 from ..estimation.intervals import share_interval, table_intervals
 from ..estimation.reliability import WELL_FILLED, guess_reliability, margin, reliability, typical
 
@@ -27,7 +27,7 @@ def share_columns(
     *,
     quantity: str = "share",
     question: str = "",
-) -> tuple[Estimates, list[Caveat]]:
+) -> tuple[EstimateColumns, list[Caveat]]:
     """Estimate the shares of the cells of a table, with notes on their precision.
 
     The caveats name `question`, if given. Best guesses have no errors; a caveat has their typical
@@ -78,7 +78,7 @@ def precision(margins: Array, effective: Array | float = math.inf, **about: str)
     return Caveat(code="precision", values=values, weight="note" if word == "usable" else "warning")
 
 
-def effective_reports(shares: Estimates) -> float | None:
+def effective_reports(shares: EstimateColumns) -> float | None:
     """Return the number of unperturbed answers whose shares have the same total variance."""
     variance = shares.numbers("standard_error") ** 2
     inside, known = np.clip(shares.value, 0.0, 1.0), np.isfinite(variance)
@@ -93,7 +93,7 @@ def _dependence(support: Array) -> float:
     return float(np.sqrt(np.mean((support - reduce(np.multiply.outer, margins)) ** 2)))
 
 
-def ends_at(alpha: float, estimates: Estimates, method: AutoMethod) -> tuple[Array, Array]:
+def ends_at(alpha: float, estimates: EstimateColumns, method: AutoMethod) -> tuple[Array, Array]:
     """Return the intervals of shares at a level α, unbounded if the error is unknown."""
     error = estimates.numbers("standard_error")
     lower, upper = share_interval(

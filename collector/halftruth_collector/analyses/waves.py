@@ -20,7 +20,7 @@ from halftruth_shared.errors import listing
 from halftruth_shared.results import (
     Block,
     Caveat,
-    Estimates,
+    EstimateColumns,
     Quantity,
     Result,
     Show,
@@ -70,7 +70,7 @@ def compute(counted: AnalysisContext, query: WavesQuery) -> Result[WavesQuery]:
     for name in query.scores:
         schema.position(name, "scores")
     reference = _reference(counted, query)
-    parts: list[tuple[int, Estimates, _Values]] = []
+    parts: list[tuple[int, EstimateColumns, _Values]] = []
     different: dict[tuple[str, str], list[int]] = {}
     for name in names:
         asked = []
@@ -208,7 +208,7 @@ def _reference(counted: AnalysisContext, query: WavesQuery) -> str | None:
 
 def _contrasts(
     query: WavesQuery, rows: Rows, levels: Mapping[int, Contrasts]
-) -> Iterator[tuple[int, Estimates, _Values]]:
+) -> Iterator[tuple[int, EstimateColumns, _Values]]:
     """Yield levels, changes and the trend of the numbers of one question, each with its kind."""
     waves, every = [*levels], [*levels.values()]
     yield _LEVEL, *_columns(rows, every, [(wave, None) for wave in waves])
@@ -246,7 +246,7 @@ def _since(query: WavesQuery, waves: Sequence[int], place: int) -> int | None:
 
 def _columns(
     rows: Rows, each: Sequence[Contrasts], of_waves: Sequence[tuple[int | None, int | None]]
-) -> tuple[Estimates, _Values]:
+) -> tuple[EstimateColumns, _Values]:
     """Return the rows of each number, in the order of waves, with the values of their keys."""
     pairs = [
         (a, g, *pair) for a, g in zip(rows.answers, rows.groups, strict=True) for pair in of_waves

@@ -10,7 +10,7 @@ from halftruth_shared.results import (
     QUANTITIES,
     Block,
     Caveat,
-    Estimates,
+    EstimateColumns,
     Result,
     Show,
     Texts,
@@ -25,7 +25,7 @@ from msgspec.structs import replace
 
 from ..estimation.bounds import Array, normal_quantile
 from ..estimation.calibration import Margin, WeightedTable, calibrate, known_margins, rake
-from ..estimation.estimates import columns, covariance_of
+from ..estimation.columns import columns, covariance_of
 from ..estimation.intervals import SHARE, table_intervals
 from ..estimation.variances import error_parts
 from .base import Analysis, AnalysisContext, RowBuilder, clearest
@@ -41,7 +41,7 @@ class _Question(NamedTuple):
 
     name: str
     answers: Sequence[str]
-    parts: Sequence[Estimates]
+    parts: Sequence[EstimateColumns]
     covariance: Sequence[Array]
     precision: Caveat
     weighted: WeightedTable

@@ -15,12 +15,12 @@ from itertools import permutations
 import numpy as np
 from halftruth_shared import Attribute, ParameterError, Schema
 from halftruth_shared.deadlines import check_deadline
-from halftruth_shared.results import Estimates, Quantity, Texts
+from halftruth_shared.results import EstimateColumns, Quantity, Texts
 from numpy.typing import NDArray
 
 from .answers import answered, answers_of, presence
 from .bounds import Array, normal_quantile
-from .estimates import columns
+from .columns import columns
 from .gradients import Jet, SecondOrder
 from .measures import (
     MEASURE_NAMES,
@@ -138,7 +138,7 @@ class MeasureColumn:
             lower, upper = (end.reshape(-1) + known for end in self.estimate.interval(quantile))
         return lower, upper
 
-    def columns(self, confidence: float, *, judged_at: float | None = None) -> Estimates:
+    def columns(self, confidence: float, *, judged_at: float | None = None) -> EstimateColumns:
         """Return columns of a result; `judged_at` is the confidence level for the reliability."""
         judged_at = judged_at or confidence
         margins = margin(*self.interval(judged_at), ratio=self.measure.ratio)
@@ -263,7 +263,7 @@ def measure_columns(
 
 def estimate_associations(
     tables: Mapping[tuple[str, str], Table], names: Sequence[str], confidence: float
-) -> Estimates:
+) -> EstimateColumns:
     """Estimate Goodman and Kruskal's τ (concentration) for every ordered pair of attributes.
 
     It is the proportional reduction of the Gini index of the second attribute if the first is known
@@ -300,7 +300,7 @@ def estimate_associations(
             batch = Batch(Cells(jet, len(shape)), np.stack(covariance), members[0][1].reports)
             parts.append(evaluate(measure, batch).columns(confidence))
             order += [place for place, _, _ in members]
-    return Estimates.concatenate(parts).take(np.argsort(order))
+    return EstimateColumns.concatenate(parts).take(np.argsort(order))
 
 
 def _lack(measure: Measure, about: Sequence[Attribute], codes: Sequence[int | None]) -> str | None:

@@ -19,11 +19,11 @@ import numpy as np
 import scipy
 from halftruth_shared.analyses.comparison import Effect
 from halftruth_shared.deadlines import check_deadline
-from halftruth_shared.results import Estimates, Quantity
+from halftruth_shared.results import EstimateColumns, Quantity
 from numpy.typing import NDArray
 
 from .bounds import Array, normal_quantile
-from .estimates import columns
+from .columns import columns
 from .gradients import Jet
 from .intervals import share_interval
 from .ratios import Linear, Ratios, conditional_shares
@@ -77,8 +77,8 @@ class Contrasts:
         """Make estimates with symmetric normal intervals."""
         return cls(value, error, value - quantile * error, value + quantile * error, **more)
 
-    def columns(self, of: Quantity, **more: Any) -> Estimates:
-        """Return the estimates as columns of a result; see `estimates.columns`."""
+    def columns(self, of: Quantity, **more: Any) -> EstimateColumns:
+        """Return the estimates as columns of a result; see `columns.columns`."""
         return columns(
             of,
             self.value,

@@ -16,7 +16,7 @@ from halftruth_shared.analyses.base import (
 )
 from halftruth_shared.analyses.itemsets import ItemsetsQuery
 from halftruth_shared.analyses.rules import RulesQuery
-from halftruth_shared.results import Estimates
+from halftruth_shared.results import EstimateColumns
 from msgspec.structs import replace
 
 from .association import MAX_ASSOCIATED, estimate_associations, measure_columns
@@ -290,7 +290,7 @@ class Estimator(Tables):
         present: Mapping[str, str] | None = None,
         measures: Sequence[str] | None = None,
         confidence: float = 0.95,
-    ) -> Estimates:
+    ) -> EstimateColumns:
         """Estimate association measures of some attributes (Guo Table 3.6), a row for each.
 
         Standard errors are by the delta method (Guo §3.3.1), which assumes that the measure is
@@ -313,13 +313,13 @@ class Estimator(Tables):
         check_confidence(confidence)
         table = self.table(attributes)
         found = measure_columns(self.schema, table, present or {}, measures)
-        return Estimates.concatenate([column.columns(confidence) for column in found])
+        return EstimateColumns.concatenate([column.columns(confidence) for column in found])
 
     def associations(
         self,
         attributes: Sequence[str] | None = None,
         confidence: float = 0.95,
-    ) -> Estimates:
+    ) -> EstimateColumns:
         """Estimate Goodman and Kruskal's τ for every ordered pair of attributes, of all by default.
 
         Rows are in the order of ``itertools.permutations(attributes, 2)``. The answers in `rare`

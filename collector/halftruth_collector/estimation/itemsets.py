@@ -25,12 +25,12 @@ import scipy
 from halftruth_shared import DomainTooLarge, ParameterError, Schema, Survey
 from halftruth_shared.analyses.base import Method, MiningQuery, Target, TypicalError
 from halftruth_shared.deadlines import check_deadline
-from halftruth_shared.results import QUANTITIES, AnswerSets, Estimates, Key
+from halftruth_shared.results import QUANTITIES, AnswerSets, EstimateColumns, Key
 from halftruth_shared.results.long_table import Rows
 from numpy.typing import NDArray
 
 from .bounds import Array, logits, normal_quantile
-from .estimates import columns
+from .columns import columns
 from .intervals import share_interval
 from .likelihood import WholeTable, supports_within
 from .reliability import RELIABILITIES, LengthPrecision, grades, margin, median, typical
@@ -81,14 +81,14 @@ class Mined:
     ----------
     keys : list of Key
         Keys that identify each estimate.
-    estimates : Estimates
+    estimates : EstimateColumns
     candidates : int
         Number of possible itemsets or rules of the examined lengths, before pruning.
     unexamined : Unexamined or None
     """
 
     keys: list[Key]
-    estimates: Estimates
+    estimates: EstimateColumns
     candidates: int
     unexamined: Unexamined | None = field(default=None, kw_only=True)
 

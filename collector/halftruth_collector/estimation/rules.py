@@ -15,13 +15,13 @@ from halftruth_shared import DomainTooLarge, ParameterError, Schema
 from halftruth_shared.analyses.base import Items
 from halftruth_shared.analyses.rules import RulesQuery
 from halftruth_shared.deadlines import check_deadline
-from halftruth_shared.results import QUANTITIES, Estimates, Key
+from halftruth_shared.results import QUANTITIES, EstimateColumns, Key
 from numpy.typing import NDArray
 
 from .answers import category_code
 from .association import Batch, MeasureColumn, evaluate
 from .bounds import Array, check_field, normal_quantile, significantly_positive
-from .estimates import columns
+from .columns import columns
 from .gradients import Jet
 from .intervals import SHARE, ConfidenceSets, share_interval
 from .itemsets import (
@@ -395,7 +395,7 @@ def arrange(
     ]
     return Rules(
         keys,
-        Estimates.concatenate(estimates),
+        EstimateColumns.concatenate(estimates),
         candidates or 1,
         measures,
         alpha,

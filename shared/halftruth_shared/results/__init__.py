@@ -3,7 +3,7 @@
 from ..columns import AnswerSets, Column, Texts
 from .blocks import Block, Show
 from .caveats import Caveat, note, warning
-from .long_table import Estimates, Key, Row, Selection
+from .long_table import EstimateColumns, Key, Row, Selection
 from .quantities import QUANTITIES, Quantity, quantity
 from .result import Result
 
@@ -13,7 +13,7 @@ __all__ = [
     "Block",
     "Caveat",
     "Column",
-    "Estimates",
+    "EstimateColumns",
     "Key",
     "Quantity",
     "Result",

@@ -58,7 +58,7 @@ class Key(Message, frozen=True, kw_only=True):
         return key_text(self.values[row]) or self.blank
 
 
-class Estimates(Message, frozen=True, kw_only=True, omit_defaults=True, eq=False):
+class EstimateColumns(Message, frozen=True, kw_only=True, omit_defaults=True, eq=False):
     """Columns of the estimates of a result, with null for missing values.
 
     The fields are those of a `Row`. `lower` and `upper` are the smallest and the largest value of
@@ -86,7 +86,7 @@ class Estimates(Message, frozen=True, kw_only=True, omit_defaults=True, eq=False
         return len(self.value)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Estimates) or len(self) != len(other):
+        if not isinstance(other, EstimateColumns) or len(self) != len(other):
             return False
         same = (
             np.array_equal(self.numbers(name), other.numbers(name), equal_nan=True)
@@ -108,17 +108,17 @@ class Estimates(Message, frozen=True, kw_only=True, omit_defaults=True, eq=False
         column = getattr(self, name)
         return Texts.constant(None, len(self)) if column is None else column
 
-    def take(self, rows: Any) -> "Estimates":
+    def take(self, rows: Any) -> "EstimateColumns":
         """Return the selected rows; `rows` are indices, a slice or a mask."""
         columns: dict[str, Any] = {
             name: column if column is None else _taken(column, rows)
             for name in self.__struct_fields__
             for column in [getattr(self, name)]
         }
-        return Estimates(**columns)
+        return EstimateColumns(**columns)
 
     @classmethod
-    def concatenate(cls, parts: Sequence["Estimates"]) -> "Estimates":
+    def concatenate(cls, parts: Sequence["EstimateColumns"]) -> "EstimateColumns":
         """Concatenate the rows of several tables."""
         columns: dict[str, Any] = {}
         for name in cls.__struct_fields__:
@@ -139,7 +139,7 @@ def _taken(column: Any, rows: Any) -> Any:
 #: Columns of estimates that are numbers.
 NUMBERS = tuple(
     name
-    for name in Estimates.__struct_fields__
+    for name in EstimateColumns.__struct_fields__
     if name not in ("quantity", "set", "reliability", "undefined")
 )
 
@@ -188,7 +188,7 @@ class Tidy(Protocol):
     def keys(self) -> list[Key]: ...
 
     @property
-    def estimates(self) -> Estimates: ...
+    def estimates(self) -> EstimateColumns: ...
 
 
 class Rows(Sequence[Row]):
@@ -250,7 +250,7 @@ class LongTable(Message, Generic[Q], frozen=True, kw_only=True):
     ] = msgspec.field(default_factory=list)
     query: Q
     keys: list[Key] = msgspec.field(default_factory=list)
-    estimates: Estimates
+    estimates: EstimateColumns
     selection: Selection | None = None
     caveats: Annotated[
         list[Caveat], Meta(description="What has to be known of these estimates.")
@@ -294,7 +294,10 @@ class LongTable(Message, Generic[Q], frozen=True, kw_only=True):
         """Name and type of each column of the table."""
         return [
             *((key.name, str) for key in self.keys),
-            *((name, float if name in NUMBERS else str) for name in Estimates.__struct_fields__),
+            *(
+                (name, float if name in NUMBERS else str)
+                for name in EstimateColumns.__struct_fields__
+            ),
         ]
 
     @property
@@ -311,7 +314,7 @@ class LongTable(Message, Generic[Q], frozen=True, kw_only=True):
                 replace_nonfinite(table.numbers(name))
                 if name in NUMBERS
                 else list(table.texts(name))
-                for name in Estimates.__struct_fields__
+                for name in EstimateColumns.__struct_fields__
             ),
         ]
 

@@ -7,7 +7,7 @@ import numpy as np
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.estimation.measures import NAMES
 from halftruth_shared.analyses.measures import MeasuresQuery
-from halftruth_shared.results import Estimates, Result, Texts
+from halftruth_shared.results import EstimateColumns, Result, Texts
 from halftruth_shared.results.layout import chart
 
 ORIGIN = {
@@ -20,7 +20,7 @@ ORIGIN = {
 
 def charts_of(names, values):
     value = np.array(values)
-    columns = Estimates(
+    columns = EstimateColumns(
         quantity=Texts.of(names),
         value=value,
         lower=value - 0.1,

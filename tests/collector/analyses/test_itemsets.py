@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.analyses.itemsets import MAX_ITEMSETS, unexamined
-from halftruth_collector.estimation.estimates import columns
+from halftruth_collector.estimation.columns import columns
 from halftruth_collector.estimation.itemsets import Unexamined
 from halftruth_shared.analyses.itemsets import ItemsetsQuery
 from halftruth_shared.results import QUANTITIES, AnswerSets, Key, Result, Selection

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from halftruth_collector.estimation.estimates import columns
+from halftruth_collector.estimation.columns import columns
 from halftruth_collector.estimation.intervals import SHARE
 from halftruth_collector.estimation.ratios import Quotients
 from halftruth_shared.results import QUANTITIES

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
-from halftruth_collector.estimation.estimates import columns
+from halftruth_collector.estimation.columns import columns
 from halftruth_collector.estimation.intervals import SHARE, table_intervals
 from halftruth_shared import Attribute, DistortionMatrices, RandomizedResponse, Schema, Survey
 from mined import rows_of

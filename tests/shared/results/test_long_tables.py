@@ -12,7 +12,7 @@ from halftruth_shared.analyses.comparison import ComparisonQuery
 from halftruth_shared.analyses.table import TableQuery
 from halftruth_shared.columns import AnswerSets, Texts
 from halftruth_shared.protocol.base import decode, encode
-from halftruth_shared.results import Block, Estimates, Key, Result, Selection, Show, warning
+from halftruth_shared.results import Block, EstimateColumns, Key, Result, Selection, Show, warning
 from halftruth_shared.results.layout import chart, grid, in_words
 from halftruth_shared.results.presentation import present
 
@@ -42,7 +42,7 @@ def result(keys, blocks, query=TABLE, **columns):
         name: Texts.of(values) if name in texts else numbers(*values)
         for name, values in columns.items()
     }
-    estimates = Estimates(**made)
+    estimates = EstimateColumns(**made)
     return Result(**ORIGIN, query=query, keys=keys, estimates=estimates, layout=blocks)
 
 
@@ -110,7 +110,7 @@ def test_answer_sets_are_objects_in_json_and_text_in_files():
 def test_files_of_all_results_have_the_same_columns_after_the_keys():
     for each, keys in ((table(), ["smoker", "drinks"]), (compared(), ["group", "against"])):
         names = [name for name, _ in each.columns]
-        assert names == [*keys, *Estimates.__struct_fields__]
+        assert names == [*keys, *EstimateColumns.__struct_fields__]
         assert [len(column) for column in each.column_lists()] == [len(each.rows)] * len(names)
     assert table().to_pandas().index.names == ["smoker", "drinks"]
     # With several quantities, the quantity is part of the index.
@@ -256,7 +256,7 @@ def test_differences_of_shares_are_in_percentage_points():
 def test_only_the_displayed_rows_are_formatted():
     many = 300_000
     sets = AnswerSets(np.arange(2 * many).reshape(many, 2) % 3, ["a", "b"], ["xyz", "xyz"])
-    estimates = Estimates(quantity=Texts.constant("support", many), value=np.full(many, 0.5))
+    estimates = EstimateColumns(quantity=Texts.constant("support", many), value=np.full(many, 0.5))
     found = Result(
         **ORIGIN,
         query=TABLE,

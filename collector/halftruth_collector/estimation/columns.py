@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import numpy as np
-from halftruth_shared.results import Estimates, Quantity, Texts
+from halftruth_shared.results import EstimateColumns, Quantity, Texts
 from halftruth_shared.results.estimate import Estimate
 from numpy.typing import ArrayLike
 
@@ -35,7 +35,7 @@ def columns(
     p_value: ArrayLike | None = None,
     adjusted: ArrayLike | None = None,
     undefined: Sequence[str | None] | Texts | str | None = None,
-) -> Estimates:
+) -> EstimateColumns:
     """Return K estimates of a quantity as columns.
 
     Parameters
@@ -84,7 +84,7 @@ def columns(
         known |= _of_sets(of, ends, grade)
     elif grade is not None:
         known["reliability"] = Texts(np.broadcast_to(np.ravel(grade), count), RELIABILITIES)
-    return Estimates(quantity=Texts.constant(of.name, count), value=values, **known)
+    return EstimateColumns(quantity=Texts.constant(of.name, count), value=values, **known)
 
 
 def _of_sets(
