@@ -24,6 +24,7 @@ from halftruth_shared.analyses.base import (
     Contradiction,
     MiningQuery,
     Missing,
+    TestedInteraction,
 )
 from halftruth_shared.analyses.measures import MeasuresQuery
 from halftruth_shared.analyses.reading import Field, fields, questions_named
@@ -35,7 +36,7 @@ from halftruth_shared.results.charts import Chart
 from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.long_table import NUMBERS
 from halftruth_shared.results.presentation import Presentation, present
-from halftruth_shared.results.showing import contradicted
+from halftruth_shared.results.showing import contradicted, contradicted_model
 from halftruth_shared.results.wording import items
 
 from ..errors import TooFewReports
@@ -44,7 +45,8 @@ from ..estimation.automatic import modelled, prefers_model
 from ..estimation.bounds import Array, normal_quantile
 from ..estimation.design_fit import contradictions
 from ..estimation.measures import ALIASES, MEASURE_NAMES, ORDERED_NAMES
-from ..estimation.model import LoglinearModel, cached_model, described
+from ..estimation.model import LoglinearModel, cached_model, completed, described
+from ..estimation.reliability import NOT, RELIABILITIES
 from .deciding import AtLevel
 
 #: Fields of a query that determine the estimator, not the analysis.
@@ -64,7 +66,8 @@ class AnalysisContext:
 
     There are no results for fewer than `min_reports` reports, in total or in a domain. `days` are
     the numbers of reports counted each day, earliest first. `invited` is whether people answered by
-    invitation, and `waves` reads the counts of all surveys of the same series.
+    invitation, and `waves` reads the counts of all surveys of the same series. `added` are the
+    interactions of the query that it has because the reports contradict the model without them.
     """
 
     survey: Survey
@@ -75,6 +78,7 @@ class AnalysisContext:
     days: Mapping[date, int] = field(default_factory=dict, kw_only=True)
     invited: bool = field(default=False, kw_only=True)
     waves: Callable[[], "Sequence[AnalysisContext]"] = field(default=tuple, kw_only=True)
+    added: Sequence[TestedInteraction] = field(default=(), kw_only=True)
 
     @cached_property
     def estimator(self) -> Estimator:
@@ -171,6 +175,22 @@ class AnalysisContext:
         """Return the loglinear model of these attributes (all by default) and interactions."""
         return cached_model(self.survey, self.counts, interactions, attributes)
 
+    def needed(
+        self, interactions: Sequence[Sequence[str]], attributes: Sequence[str] | None
+    ) -> list[TestedInteraction]:
+        """Return the interactions that `model` lacks, as the reports contradict it."""
+        return completed(self.survey, self.counts, interactions, attributes)
+
+    def with_needed(self) -> "AnalysisContext":
+        """Return the context whose query names the interactions that its model lacks, if any."""
+        asked: Any = self.question
+        if self._model is None or not (added := self.needed(asked.interactions, asked.modelled)):
+            return self
+        every = [*asked.interactions, *(each.attributes for each in added)]
+        return replace(
+            self, question=msgspec.structs.replace(asked, interactions=every), added=added
+        )
+
     def check(self) -> None:
         """Raise `TooFewReports` if there are too few reports, in total or in the domain."""
         served = f"results are served of {self.min_reports} or more"
@@ -189,7 +209,8 @@ class AnalysisContext:
         """Return the provenance fields of every result."""
         asked, model_fit, group = cast(Any, self.question), None, None
         if self._model is not None:
-            model_fit = described(self.survey, self.counts, asked.interactions, asked.modelled)
+            named = asked.interactions[: len(asked.interactions) - len(self.added)]
+            model_fit = described(self.survey, self.counts, named, asked.modelled, self.added)
         if self._where:
             group = self.estimator.group(self._asked("confidence", 0.95))
         return {
@@ -326,6 +347,26 @@ def without_errors_of(
     )
 
 
+def without_claims_of(result: Result[Any]) -> Result[Any]:
+    """Remove tests and claims of estimates by a model that the reports contradict.
+
+    No row is graded better than not usable.
+    """
+    table = result.estimates
+    graded = table.texts("reliability").codes >= 0
+    untested = dict.fromkeys(("statistic", "p_value", "adjusted_p_value"))
+    return msgspec.structs.replace(
+        result,
+        estimates=msgspec.structs.replace(
+            table, **untested, reliability=Texts(np.where(graded, NOT, -1), RELIABILITIES)
+        ),
+        tests=[],
+        claims=[],
+        # These say how precise, and therefore usable, the estimates are.
+        caveats=[each for each in result.caveats if each.code != "precision"],
+    )
+
+
 @contextmanager
 def errors_naming(field: str, instead_of: str = "attributes") -> Iterator[None]:
     """Rename the field of errors raised inside, so that they name a field of the query."""
@@ -413,18 +454,25 @@ class Analysis(Generic[Q, R]):
         def checked(counted: AnalysisContext, query: Q) -> R:
             check_deadline()
             # An analysis that ignores the domain would silently return wrong numbers.
+            asked: Any = query
+            chosen = "estimate" in asked.__struct_fields__ and asked.estimate == "model"
             query = self._with_estimate(counted, query)
             restricted = replace(counted, question=query)
             restricted.check()
+            if not chosen:
+                restricted = restricted.with_needed()
+                query = cast(Q, restricted.question)
             result = compute(restricted, query)
             # Reports that contradict the mechanism support no claims.
             if result.contradictions:
                 return self.described(restricted.judged(result))
+            if contradicted_model(result):
+                return self.described(cast(R, without_claims_of(result)))
 
             @cache
             def at_level(confidence: float) -> R:
                 other: Any = msgspec.structs.replace(cast(Any, query), confidence=confidence)
-                return compute(replace(counted, question=other), other)
+                return compute(replace(restricted, question=other), other)
 
             return self.decided(result, at_level)
 
@@ -492,11 +540,14 @@ class Analysis(Generic[Q, R]):
         """Return the headline: the claims in sentences, after the assumption of a model."""
         if unexplained := contradicted(result):
             return " ".join(unexplained)
+        if unsuitable := contradicted_model(result):
+            return unsuitable
         said = [self.state(result, claim) for claim in result.claims]
         headline = " ".join(said) or "No finding is stated for these estimates."
         if result.model_fit is None:
             return headline
-        besides = " besides those named" if result.model_fit.interactions else ""
+        further = [*result.model_fit.interactions, *result.model_fit.added]
+        besides = " besides those named" if further else ""
         return f"Assuming no interaction of three or more questions{besides}: {headline}"
 
     @property

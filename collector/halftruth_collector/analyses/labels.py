@@ -191,6 +191,7 @@ def _assumptions(result: Result[Any], labels: Labels) -> dict[str, Any]:
         model = msgspec.structs.replace(
             renamed(model),
             interactions=[renamed(each) for each in model.interactions],
+            added=[renamed(each) for each in model.added],
             clearest=model.clearest and renamed(model.clearest),
         )
     return {"model_fit": model, "contradictions": [renamed(each) for each in result.contradictions]}

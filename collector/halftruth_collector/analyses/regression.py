@@ -291,9 +291,12 @@ def _from_model(counted: AnalysisContext, query: RegressionQuery, model: Equatio
         except (DomainTooLarge, EstimateError):
             about = names
             answers = counted.model(crossed, about)
+        added = counted.needed(crossed, about) if query.estimate == "auto" else []
+        if added:
+            answers = counted.model([*crossed, *(each.attributes for each in added)], about)
         fit = _fit_model(counted, answers, query, model)
         far = _far(counted, answers, query, model)
-    fitted = described(counted.survey, counted.counts, crossed, about)
+    fitted = described(counted.survey, counted.counts, crossed, about, added)
     return replace(_without_imprecise(fit, far, None), model_fit=fitted)
 
 

@@ -8,7 +8,6 @@ from msgspec import Meta
 
 from ..protocol.base import Message
 from ..results import Result
-from ..results.showing import CONTRADICTED
 from .base import (
     AttributeName,
     AttributeNames,
@@ -72,7 +71,7 @@ class MicrodataResult(Result[Any], frozen=True, kw_only=True):
 
     def column_lists(self) -> list[Sequence[Any]]:
         fit, what = self.model_fit, NO_PERSON
-        if self.contradictions or (fit and fit.p_value is not None and fit.p_value < CONTRADICTED):
+        if self.contradictions or (fit is not None and fit.contradicted):
             what += ", by a model that the reports contradict"
         weights = self.estimates.value.tolist()
         answers = [list(key.values) for key in self.keys]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, runtime_checkable
 
+import msgspec
 from msgspec import Meta
 
 from ..protocol.base import Message
@@ -29,6 +30,10 @@ MeasureName = Annotated[str, Meta(extra={"of": "measure"})]
 CategoryName = Annotated[str, Meta(extra={"of": "category"})]
 
 
+#: Significance level of tests of a model.
+CONTRADICTED = 0.05
+
+
 class TestedInteraction(Message, frozen=True, kw_only=True):
     """Interaction of some attributes, with the p-value of the test that it is 0."""
 
@@ -40,17 +45,25 @@ class ModelFit(Message, frozen=True, kw_only=True):
     """Loglinear model of all answers on which estimates are based.
 
     It has all pairwise interactions of `attributes`, and `interactions`, each tested against the
-    model without it. `p_value` is of the test that no other three-way interaction is needed,
-    calibrated by simulated reports; if it is null, `untested` is the reason. `clearest` is the
-    omitted interaction with the strongest evidence, with the same p-value.
+    model without it. `added` are further interactions, in the order in which they were added
+    because the reports contradicted the model without them, each with the p-value of that test.
+    `p_value` is of the test that no other three-way interaction is needed, calibrated by simulated
+    reports; if it is null, `untested` is the reason. `clearest` is the omitted interaction with the
+    strongest evidence, with the same p-value.
     """
 
     attributes: list[AttributeName]
     interactions: list[TestedInteraction]
+    added: list[TestedInteraction] = msgspec.field(default_factory=list)
     converged: bool
     p_value: float | None = None
     clearest: TestedInteraction | None = None
     untested: str | None = None
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether the reports contradict the model, so that no estimate by it is usable."""
+        return self.p_value is not None and self.p_value < CONTRADICTED
 
 
 class Contradiction(Message, frozen=True, kw_only=True):

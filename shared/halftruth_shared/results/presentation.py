@@ -18,6 +18,7 @@ from .showing import (
     NO_INTERACTIONS,
     basis,
     contradicted,
+    contradicted_model,
     html_table,
     name_of_result,
     of_reports,
@@ -202,7 +203,7 @@ def _undefined(result: LongTable[Any]) -> Iterator[str]:
 def _imprecise(result: LongTable[Any]) -> Iterator[str]:
     """Name the estimates that are not usable, or barely usable."""
     is_said = any(each.code == "precision" and "question" in each.values for each in result.caveats)
-    if is_said or contradicted(result):
+    if is_said or contradicted(result) or contradicted_model(result):
         return
     column, kind = result.estimates.texts("reliability"), result.estimates.texts("set")
     # Numbers of people have no grade, only an interval.

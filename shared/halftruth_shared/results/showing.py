@@ -4,10 +4,8 @@ from collections.abc import Sequence
 from datetime import UTC
 from typing import Any
 
+from .base import CONTRADICTED
 from .wording import number, quoted, quoted_items, share, share_interval
-
-#: Significance level of tests of a model.
-CONTRADICTED = 0.05
 
 #: Smaller p-values are stated as below this bound.
 _LEAST = 1e-4
@@ -46,26 +44,47 @@ def contradicted(result: Any) -> list[str]:
     ]
 
 
+def contradicted_model(result: Any) -> str | None:
+    """State that no estimate is usable, as the reports contradict the model; None if they do not.
+
+    Estimates by the model keep their intervals, which are those of the closest model.
+    """
+    model = result.model_fit
+    if model is None or not model.contradicted:
+        return None
+    lacking = f": {_combined(model.clearest.attributes)} is missing" if model.clearest else ""
+    return (
+        f"The reports contradict the model behind these estimates (p = {model.p_value:.2g}"
+        f"{lacking}), so none of them is usable and nothing is concluded from them."
+    )
+
+
 def assumptions(result: Any) -> list[str]:
     """Describe the model of a result, and contradictions between reports and assumptions."""
     design, model = contradicted(result), result.model_fit
     if model is None:
         return design
-    besides = ", ".join(_combined(each.attributes) for each in model.interactions)
+    further = [*model.interactions, *model.added]
+    besides = ", ".join(_combined(each.attributes) for each in further)
     line = NO_INTERACTIONS
-    line += f" besides {besides}" if model.interactions else ""
+    line += f" besides {besides}" if further else ""
     clearest = model.clearest
     if model.p_value is None:
         line += f"; this assumption was not tested, because {model.untested}"
     else:
-        against = "contradict" if model.p_value < CONTRADICTED else "do not contradict"
+        against = "contradict" if model.contradicted else "do not contradict"
         line += f"; the reports {against} this assumption (p = {model.p_value:.2g}"
         if clearest is not None:
             line += f"; strongest evidence: {_combined(clearest.attributes)}"
         line += ")"
-        if clearest is not None and model.p_value < CONTRADICTED:
+        if clearest is not None and model.contradicted:
             line += f". Try interactions = {','.join(clearest.attributes)}"
     lines = [*design, f"{line}."]
+    lines += [
+        f"The interaction {_combined(each.attributes)} was added because the reports contradict the"
+        f" model without it (p = {each.p_value:.2g})."
+        for each in model.added
+    ]
     lines += [
         f"Without {_combined(each.attributes)} the model would"
         f" {'not ' * (each.p_value >= CONTRADICTED)}be contradicted (p = {each.p_value:.2g})."

@@ -7,7 +7,7 @@ outcome is perturbed, and ``records`` makes weighted records with replicate weig
 """
 
 from .adequacy import LackOfFit, adequacy
-from .cached import cached_model, described
+from .cached import cached_model, completed, described
 from .fit import LoglinearModel, at_independence, fit_model, off_the_edge
 from .perturbed_outcome import Reported, channel_of_outcome, perturbed_outcome_regression
 from .tables import ModelTable, shares
@@ -21,6 +21,7 @@ __all__ = [
     "at_independence",
     "cached_model",
     "channel_of_outcome",
+    "completed",
     "described",
     "fit_model",
     "off_the_edge",

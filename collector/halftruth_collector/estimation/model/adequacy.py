@@ -100,7 +100,13 @@ def adequacy(
         )
         for (term, rank, values), level in zip(statistics, levels, strict=True)
     ]
-    return sorted(results, key=lambda test: (test.adjusted_p_value, test.p_value, -test.statistic))
+    return sorted(results, key=_evidence)
+
+
+def _evidence(test: LackOfFit) -> tuple[float, float, float, float]:
+    """Return what tests are sorted by: p-values that are as small as simulated ones can be tie."""
+    level = float(scipy.stats.chi2.logsf(test.statistic, test.degrees_of_freedom))
+    return test.adjusted_p_value, test.p_value, level, -test.statistic
 
 
 def omitted_interactions(survey: Survey, counts: Counts, model: LoglinearModel) -> list[Term]:
@@ -116,6 +122,11 @@ def omitted_interactions(survey: Survey, counts: Counts, model: LoglinearModel) 
         and included.issuperset(combinations(term, length - 1))
         and is_identified(term, parts)
     ]
+
+
+def has_room(design: Design, term: Term) -> bool:
+    """Return whether a model of this design could have a further interaction."""
+    return design.parameters + _columns(design, term) <= MAX_PARAMETERS
 
 
 def size_of_tests(

@@ -5,9 +5,10 @@ from itertools import combinations
 
 from halftruth_shared import Survey
 from halftruth_shared.analyses.base import ModelFit, TestedInteraction
+from halftruth_shared.results.base import CONTRADICTED
 
 from ..counts import Counts, CountsKey, RecentResults, key_of
-from .adequacy import adequacy, omitted_interactions, size_of_tests
+from .adequacy import adequacy, has_room, omitted_interactions, size_of_tests
 from .fit import LoglinearModel, fit_model
 
 #: Number of cached models; the largest takes about twenty megabytes.
@@ -16,11 +17,17 @@ _KEPT = 8
 #: Largest size of the tests of one model (see `size_of_tests`): some seconds of computation.
 MOST_TESTED = 2**25
 
+#: Largest number of interactions that are added to a model. A model that is still contradicted
+#: needs so many interactions that it should be specified by a person.
+MOST_ADDED = 4
+
 _Terms = tuple[tuple[str, ...], ...]
 _Key = tuple[CountsKey, _Terms, tuple[str, ...]]
 
 _FITTED = RecentResults[_Key, LoglinearModel](_KEPT)
-_DESCRIBED = RecentResults[_Key, ModelFit](_KEPT)
+_DESCRIBED = RecentResults[tuple[CountsKey, _Terms, _Terms, tuple[str, ...]], ModelFit](_KEPT)
+#: The omitted interaction with the strongest evidence, or the reason why there is no test.
+_TESTED = RecentResults[_Key, TestedInteraction | str](256)
 
 
 def cached_model(
@@ -39,11 +46,38 @@ def described(
     counts: Counts,
     interactions: Sequence[Collection[str]] = (),
     attributes: Sequence[str] | None = None,
+    added: Sequence[TestedInteraction] = (),
 ) -> ModelFit:
-    """Return the assumptions of the model of `cached_model` with their tests, cached by counts."""
+    """Return the assumptions of the model of `cached_model` with their tests, cached by counts.
+
+    `added` are further interactions of the model, by `completed`.
+    """
     terms, names = _asked(survey, interactions, attributes)
-    key = key_of(survey, counts), terms, names
-    return _DESCRIBED.get(key, lambda: _described(survey, counts, terms, names))
+    further = tuple(tuple(each.attributes) for each in added)
+    key = key_of(survey, counts), terms, further, names
+    return _DESCRIBED.get(key, lambda: _described(survey, counts, terms, names, added))
+
+
+def completed(
+    survey: Survey,
+    counts: Counts,
+    interactions: Sequence[Collection[str]] = (),
+    attributes: Sequence[str] | None = None,
+) -> list[TestedInteraction]:
+    """Return the interactions to add to the model of `cached_model`, as the reports contradict it.
+
+    As long as the reports contradict the model, the omitted interaction with the strongest evidence
+    is added, up to `MOST_ADDED`. Each has the p-value of the test of the model without it.
+    """
+    terms, names = _asked(survey, interactions, attributes)
+    added: list[TestedInteraction] = []
+    while len(added) < MOST_ADDED:
+        clearest = _tested(survey, counts, terms, names)
+        if isinstance(clearest, str) or (clearest.p_value or 0.0) >= CONTRADICTED:
+            break
+        terms = (*terms, tuple(clearest.attributes))
+        added.append(clearest)
+    return added
 
 
 def _asked(
@@ -63,32 +97,51 @@ def _fitted(
 
 
 def _described(
-    survey: Survey, counts: Counts, interactions: _Terms, names: tuple[str, ...]
+    survey: Survey,
+    counts: Counts,
+    interactions: _Terms,
+    names: tuple[str, ...],
+    added: Sequence[TestedInteraction],
 ) -> ModelFit:
-    model = _fitted(survey, counts, interactions, names)
-    clearest = untested = None
-    if not (terms := omitted_interactions(survey, counts, model)):
-        untested = "the reports do not identify such interactions"
-    elif size_of_tests(survey, counts, model, terms) > MOST_TESTED:
-        untested = "the test would take too long"
-    else:
-        first = adequacy(survey, counts, model, terms)[0]
-        clearest = TestedInteraction(attributes=list(first.term), p_value=first.adjusted_p_value)
+    every = (*interactions, *(tuple(each.attributes) for each in added))
+    model = _fitted(survey, counts, every, names)
+    tested = _tested(survey, counts, every, names)
+    clearest = None if isinstance(tested, str) else tested
     return ModelFit(
         attributes=list(model.schema.names),
         interactions=[
             TestedInteraction(
-                attributes=list(term), p_value=_p_value(survey, counts, term, interactions, names)
+                attributes=list(term), p_value=_p_value(survey, counts, term, every, names)
             )
             for term in interactions
             # All pairwise interactions are in every model.
             if len(term) > 2
         ],
+        added=[*added],
         converged=model.converged,
         p_value=None if clearest is None else clearest.p_value,
         clearest=clearest,
-        untested=untested,
+        untested=tested if isinstance(tested, str) else None,
     )
+
+
+def _tested(
+    survey: Survey, counts: Counts, interactions: _Terms, names: tuple[str, ...]
+) -> TestedInteraction | str:
+    """Return the omitted interaction with the strongest evidence, or why there is no test."""
+
+    def test() -> TestedInteraction | str:
+        model = _fitted(survey, counts, interactions, names)
+        if not (terms := omitted_interactions(survey, counts, model)):
+            return "the reports do not identify such interactions"
+        if not all(has_room(model.design, term) for term in terms):
+            return "a model with such interactions would have too many parameters"
+        if size_of_tests(survey, counts, model, terms) > MOST_TESTED:
+            return "the test would take too long"
+        first = adequacy(survey, counts, model, terms)[0]
+        return TestedInteraction(attributes=list(first.term), p_value=first.adjusted_p_value)
+
+    return _TESTED.get((key_of(survey, counts), interactions, names), test)
 
 
 def _p_value(
