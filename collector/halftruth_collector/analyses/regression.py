@@ -18,7 +18,7 @@ from halftruth_shared.results.wording import items, quoted, quoted_items
 from numpy.typing import NDArray
 
 from ..estimation.answers import answers_of, nothing_missing, presence
-from ..estimation.automatic import modelled
+from ..estimation.automatic import FEW_PREDICTORS, determines_regression, modelled
 from ..estimation.bounds import Array
 from ..estimation.columns import covariance_of
 from ..estimation.contrasts import Groups, compare_groups
@@ -34,18 +34,12 @@ from ..estimation.model import (
     perturbed_outcome_regression,
     shares,
 )
-from ..estimation.regression import Regression, carries, fit_table
+from ..estimation.regression import Regression, fit_table
 from ..estimation.reliability import WELL_FILLED
 from ..estimation.table import COVARIANCE_CELLS, Table
 from .base import Analysis, AnalysisContext, clearest, errors_naming, middle_answer
 from .coefficients import UNIT, Method, coefficient_rows, term_of
 from .deciding import AtLevel, claimed, count_in_words, decide_rows
-
-#: Share of the answer in every category for which a design has to determine a regression.
-_RARE = 0.02
-
-#: Largest number of predictors for which the model has all interactions by default.
-_FEW = 2
 
 #: Standard error of a log odds ratio, for independent answers, above which a model has no p-value:
 #: in simulations with 20 000 reports by the gamma-diagonal matrix and 432 cells, 19 % of the
@@ -160,7 +154,7 @@ def _fitted(counted: AnalysisContext, query: RegressionQuery, model: Equation) -
     channel = channel_of_outcome(counted.survey, query.outcome, known)
     if channel is not None and model.outcome.is_distribution and not query.merge:
         return _from_outcome(counted, query, model, channel)
-    if query.estimate == "auto" and len(query.predictors) <= _FEW:
+    if query.estimate == "auto" and len(query.predictors) <= FEW_PREDICTORS:
         # The reports may identify no interaction of all these questions.
         with suppress(EstimateError):
             return _from_own_model(counted, query, model)
@@ -182,29 +176,11 @@ def _from_outcome(
 
 
 def _is_carried(counted: AnalysisContext, model: Equation) -> bool:
-    """Return whether the design determines a logistic regression, even of a rare answer.
-
-    Of the counts, only the number of reports of each view is used, and within a domain its
-    estimated size, so the choice is known before the field work. Predictors are even, and the
-    answer has a share of 2 or 98 % in every category: a rule about the share among all people would
-    keep the surveys in which the answer is frequent by chance in its rarest category.
-    """
+    """Return whether the design determines a regression, within a domain by its estimated size."""
     _check_table(model)
     with errors_naming("predictors"):
         table = counted.estimator.table(model.names)
-    kept = nothing_missing(counted.estimator.schema, model.names)
-    *predictors, answers = table.value.shape
-    even = [np.full(size, 1 / size) for size in predictors]
-    attribute = counted.estimator.schema.attributes[
-        counted.estimator.schema.position(model.names[-1])
-    ]
-    present = [attribute.categories.index(answer) for answer in model.present.values()]
-    for rare in (_RARE, 1 - _RARE):
-        shares = np.full(answers, (1 - rare) / (answers - len(present)))
-        shares[present] = rare / len(present)
-        if not carries(table, model, [*even, shares], kept):
-            return False
-    return True
+    return determines_regression(counted.estimator.schema, table, model)
 
 
 def _check_table(model: Equation) -> None:

@@ -32,7 +32,7 @@ def _plan(
     people = None if pilot is None else partial(read_pilot, pilot, survey.schema)
     with options.executor(processes, "mechanisms") as map_pieces:
         result = make_plan(survey, query, map_pieces, people)
-    show(result, form, partial(_lines, pilot=pilot is not None), plan_chart, plot)
+    show(result, form, _lines, plan_chart, plot)
 
 
 plan = click.Command(
@@ -47,13 +47,13 @@ plan = click.Command(
 options.processes(options.plot(options.formats(options.pilot(plan))))
 
 
-def _lines(result: PlanResult, pilot: bool = False) -> Iterator[str]:
+def _lines(result: PlanResult) -> Iterator[str]:
     gamma = "no amplification" if result.gamma is None else f"γ = {number(result.gamma)}"
     own = next(each for each in result.mechanisms if each.own)
     yield f"Plan · {number(result.query.respondents)} respondents · {own.kind}, {gamma}"
     yield from (headline(result), "")
     yield table(*planned_table(result))
-    yield from footnotes(result, pilot)
+    yield from footnotes(result)
     if len(result.mechanisms) > 1:
         yield from ("", table(*mechanism_table(result)))
         yield f"Most precise is {result.reason}."

@@ -3,18 +3,22 @@
 A choice that depends on the estimates would be a selection. The choice for a table compares the
 expected margins of error of both estimators for evenly spread answers; that for a regression
 depends on whether such reports identify it for an answer that is rare everywhere
-(`regression.carries`).
+(`determines_regression`), and on the number of its predictors (`FEW_PREDICTORS`).
 """
 
 from collections.abc import Sequence
 
 import numpy as np
-from halftruth_shared import DomainTooLarge, EstimateError, ParameterError, Survey
+from halftruth_shared import DomainTooLarge, EstimateError, ParameterError, Schema, Survey
 
+from .answers import nothing_missing
 from .counts import Counts, CountsKey, RecentResults, key_of
-from .model.fit import at_independent_answers, schema_of
+from .equation import Equation
+from .model.fit import at_even_answers, schema_of
 from .model.tables import shares
 from .reconstruction import reconstruction
+from .regression import carries
+from .table import Table
 
 #: Largest ratio of the margin of a moment estimate to that of the model.
 WIDER = 2.0
@@ -22,6 +26,12 @@ WIDER = 2.0
 #: Largest table of all attributes for which the model includes attributes that a query does not
 #: name.
 _MODELLED_CELLS = 2**14
+
+#: Share of the answer in every category for which a design has to determine a regression.
+_RARE = 0.02
+
+#: Largest number of predictors for which the model of a regression has all interactions by default.
+FEW_PREDICTORS = 2
 
 #: Recent choices.
 _PREFERRED = RecentResults[tuple[CountsKey, tuple[str, ...]], bool](256)
@@ -44,7 +54,7 @@ def prefers_model(survey: Survey, counts: Counts, attributes: Sequence[str]) -> 
 
 def _prefers_model(survey: Survey, counts: Counts, names: tuple[str, ...]) -> bool:
     try:
-        model = at_independent_answers(survey, counts, names)
+        model = at_even_answers(survey, counts, names)
     except DomainTooLarge:
         return False
     if model is None:
@@ -67,3 +77,31 @@ def modelled(survey: Survey, attributes: Sequence[str]) -> list[str] | None:
         return None
     schema_of(survey.schema, attributes)
     return [*attributes]
+
+
+def determines_regression(schema: Schema, table: Table, model: Equation) -> bool:
+    """Return whether a design determines a logistic regression, even of a rare answer.
+
+    Of the table, only the number of reports of each view is used, so the choice is known before the
+    field work. Predictors are even, and the answer has a share of 2 or 98 % in every category: a
+    rule about the share among all people would keep the surveys in which the answer is frequent by
+    chance in its rarest category.
+
+    Parameters
+    ----------
+    schema : Schema
+    table : Table
+        Table of the predictors and then the outcome.
+    model : Equation
+    """
+    kept = nothing_missing(schema, model.names)
+    *predictors, answers = table.value.shape
+    even = [np.full(size, 1 / size) for size in predictors]
+    attribute = schema.attributes[schema.position(model.names[-1])]
+    present = [attribute.categories.index(answer) for answer in model.present.values()]
+    for rare in (_RARE, 1 - _RARE):
+        shares = np.full(answers, (1 - rare) / (answers - len(present)))
+        shares[present] = rare / len(present)
+        if not carries(table, model, [*even, shares], kept):
+            return False
+    return True

@@ -102,16 +102,19 @@ class PlannedMargin(Message, frozen=True, kw_only=True):
     """Expected precision of one quantity, over the questions or pairs of questions it is about.
 
     `median` and `worst` are over these questions or pairs, each represented by the median over its
-    cells. They are null if this number of reports cannot show the quantity. `worst_of` names the
-    questions of the worst margin, a group first. `respondents_needed` is the number of respondents
-    for which the median is the requested half-width. `examined` of `possible` questions or pairs
-    were evaluated. The margin of a mean is a part of the range of its numbers; `unit` is the range
-    for the worst margin.
+    cells. They are null if this number of reports cannot show the quantity. `rare` is the median if
+    20 % of the people are in one of the groups, or, for an odds ratio, give the answer, where
+    evenly spread answers make it more; it is null if it is unknown, if the quantity is neither
+    about groups nor an odds ratio, and with a pilot. `worst_of` names the questions of the worst
+    margin, a group first. `respondents_needed` is the number of respondents for which the median is
+    the requested half-width. `examined` of `possible` questions or pairs were evaluated. The margin
+    of a mean is a part of the range of its numbers; `unit` is the range for the worst margin.
     """
 
     quantity: Planned
     median: float | None
     worst: float | None
+    rare: float | None = None
     worst_of: list[str]
     respondents_needed: int | None
     examined: int
@@ -156,7 +159,7 @@ class RelayedPlan(Message, frozen=True, kw_only=True):
 
 
 class PlanResult(Message, frozen=True, kw_only=True):
-    """Expected precision of a survey, under evenly spread answers or those of a pilot.
+    """Expected precision of a survey, under evenly spread answers or those of a pilot (`pilot`).
 
     `gamma` is null if the survey's mechanism has no finite amplification above 1, so that no other
     mechanism is compared with it, or if it exceeds floating-point numbers. `margins` are
@@ -175,6 +178,7 @@ class PlanResult(Message, frozen=True, kw_only=True):
     advice: list[str]
     protection: list[str]
     relayed: RelayedPlan | None = None
+    pilot: bool = False
 
     @property
     def columns(self) -> Columns:
@@ -183,6 +187,7 @@ class PlanResult(Message, frozen=True, kw_only=True):
             ("mechanism", str),
             ("quantity", str),
             ("median", float),
+            ("rare", float),
             ("worst", float),
             ("worst_of", str),
             ("respondents_needed", int),
@@ -202,6 +207,7 @@ class PlanResult(Message, frozen=True, kw_only=True):
                     mechanism.kind,
                     each.quantity,
                     each.median,
+                    each.rare,
                     each.worst,
                     ", ".join(each.worst_of),
                     each.respondents_needed,

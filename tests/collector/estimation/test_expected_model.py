@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from halftruth_collector.estimation.model import fit_model, shares
-from halftruth_collector.estimation.planning.margins import expected_model
+from halftruth_collector.estimation.planning.expected_models import expected_model
 from halftruth_shared import GammaDiagonal, RandomizedResponse, SplitQuestionnaire, Survey
 from sources import counts_of
 

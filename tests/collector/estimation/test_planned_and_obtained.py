@@ -197,6 +197,52 @@ def test_a_regression_on_all_others_is_as_precise_as_planned(name, surveys):
     assert np.median(margins) == pytest.approx(foretold, rel=0.1)
 
 
+class Associated(Asked):
+    """People whose answers to `b` depend strongly on `a`: from 3 to 45 % say yes."""
+
+    @property
+    def people(self):
+        groups, yes = np.array([0.25, 0.3, 0.25, 0.2]), np.array([0.03, 0.2, 0.4, 0.45])
+        third = np.array([[0.8, 0.5, 0.3, 0.6], [0.2, 0.5, 0.7, 0.4]])
+        pairs = np.stack([groups * (1 - yes), groups * yes], axis=1)
+        return np.einsum("ab,ca->abc", pairs, third)
+
+    @property
+    def expectation(self):
+        return Expectation(self.survey.perturbation, self.respondents, people=self.shares)
+
+
+def associated_survey(mechanism, respondents):
+    schema = schema_of((4, 2, 2))
+    return Associated(Survey("s", "S", schema, mechanism(schema)), respondents)
+
+
+ASSOCIATED = {
+    "gamma-diagonal": associated_survey(lambda _: GammaDiagonal(19), 20_000),
+    "randomized response": associated_survey(
+        lambda s: RandomizedResponse(dict.fromkeys(s.names, "4/5")), 20_000
+    ),
+    "split questionnaire": associated_survey(split(2), 20_000),
+}
+
+
+@pytest.mark.parametrize("surveys", [20, pytest.param(300, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("predictors", [("a",), ("a", "c")])
+@pytest.mark.parametrize("name", ASSOCIATED)
+def test_planned_odds_ratios_have_the_association_of_a_pilot(name, predictors, surveys):
+    """Margins vary by a third from survey to survey."""
+    survey, rng, margins = ASSOCIATED[name], np.random.default_rng(8), []
+    for _ in range(surveys):
+        query = RegressionQuery(outcome="b", predictors=list(predictors), present={"b": "c1"})
+        result = ask(survey.counted(survey.people, rng), query)
+        rows = result.places("odds_ratio")
+        lower, upper = (result.estimates.numbers(end)[rows] for end in ("lower", "upper"))
+        margins.append(np.median(np.log(upper / lower) / 2))
+    foretold, median = np.log(survey.expectation.odds_ratio(*predictors, "b")), np.median(margins)
+    print(f"| {name} | {predictors} | {np.exp(foretold):.3f} | {np.exp(median):.3f} |")
+    assert median == pytest.approx(foretold, rel=0.07 if surveys == 300 else 0.25)
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", SURVEYS)
 def test_detectable_effects_are_found_in_four_of_five_surveys(name):

@@ -334,6 +334,39 @@ def test_margins_are_those_of_closed_forms(first, second, target):
         assert math.log(ratio) == pytest.approx(4 * Z * errors[2], rel=1e-3)
 
 
+def test_margins_at_20_percent_are_those_of_closed_forms():
+    """Delta method of the inverse of the matrix, for 20 % in a group or with an answer."""
+    schema, respondents = schema_of((2, 2)), 10**6
+    survey = Survey("s", "S", schema, RandomizedResponse({"a": "3/4", "b": "9/10"}))
+    result = plan(survey, PlanQuery(respondents=respondents, groups=["a"], questions=["b"]))
+    matrix = np.kron(*([[keep, 1 - keep], [1 - keep, keep]] for keep in (0.75, 0.9)))
+
+    def error(table, gradient):
+        reported = matrix @ table
+        spread = np.diag(reported) - np.outer(reported, reported)
+        influence = np.linalg.solve(matrix.T, gradient)
+        return math.sqrt(influence @ spread @ influence / respondents)
+
+    # Cells are (group, answer), with the 20 % first; shares within groups are one half.
+    group = np.array([0.1, 0.1, 0.4, 0.4])
+    within = np.array([1, -1, 0, 0]) / 0.4
+    between = within - np.array([0, 0, 1, -1]) / 1.6
+    answer = np.array([0.1, 0.4, 0.1, 0.4])
+    odds = np.array([1, -1, -1, 1]) / answer
+    assert of(result, "share_within").rare == pytest.approx(Z * error(group, within), rel=1e-3)
+    assert of(result, "difference").rare == pytest.approx(Z * error(group, between), rel=1e-3)
+    found = math.log(of(result, "odds_ratio").rare)
+    assert found == pytest.approx(Z * error(answer, odds), rel=1e-3)
+    assert of(result, "share").rare is None
+
+
+def test_answers_that_are_rare_already_do_not_become_more_frequent():
+    expected = Expectation(make_survey("gamma-diagonal", (8, 2)).perturbation, 10_000)
+    for quantity in ("difference", "share_within"):
+        few = expected.with_rare(quantity, ("a", "b"))
+        assert getattr(few, quantity)("a", "b") == getattr(expected, quantity)("a", "b")
+
+
 def test_the_margin_of_a_mean_is_a_fraction_of_its_range():
     age = Attribute("age", NumberRange(20, 69, 10).categories, number=NumberRange(20, 69, 10))
     schema = Schema([age, Attribute("b", ["x", "y"])])

@@ -253,6 +253,12 @@ class PenalizedLikelihood:
         return LoglinearModel(self.schema, self.at(theta), theta, covariance, self.penalty, reports)
 
 
+def penalties(design: Design, variances: tuple[float, float] = PRIOR_VARIANCES) -> Array:
+    """Return 1 / prior variance of each parameter."""
+    is_main = (design.codes > 0).sum(axis=1) == 1
+    return np.where(is_main, 1 / variances[0], 1 / variances[1])
+
+
 def _is_definite(matrix: Array) -> bool:
     try:
         np.linalg.cholesky(matrix)
@@ -332,9 +338,7 @@ def fit_model(
                 " reported together",
                 field="terms",
             )
-    is_main = (design.codes > 0).sum(axis=1) == 1
-    penalty = np.where(is_main, 1 / variances[0], 1 / variances[1])
-    likelihood = PenalizedLikelihood(schema, design, parts, penalty)
+    likelihood = PenalizedLikelihood(schema, design, parts, penalties(design, variances))
     single = marginal_shares(survey, counts, schema)
     return likelihood.maximum(likelihood.independence(single))
 
@@ -356,20 +360,12 @@ def at_independence(survey: Survey, counts: Counts, model: LoglinearModel) -> Lo
     return likelihood.expected_model(likelihood.independence(single), counts.reports)
 
 
-def at_independent_answers(
-    survey: Survey,
-    counts: Counts,
-    attributes: Sequence[str],
-    single: Sequence[Array] | None = None,
+def at_even_answers(
+    survey: Survey, counts: Counts, attributes: Sequence[str]
 ) -> LoglinearModel | None:
-    """Return the expected model of all pairs for independent answers, without a penalty.
+    """Return the expected model of all pairs for evenly spread answers, without a penalty.
 
     Its covariance is the expected one, independent of all estimates. None if it is not identified.
-
-    Parameters
-    ----------
-    single : sequence of ndarray, optional
-        Positive marginal shares of each question, in the order of the survey; even by default.
     """
     schema = schema_of(survey.schema, attributes)
     design = Design(schema.shape, axes_of(schema, None))
@@ -378,9 +374,8 @@ def at_independent_answers(
         return None
     nothing = np.zeros(design.parameters)
     likelihood = PenalizedLikelihood(schema, design, parts, nothing)
-    theta = nothing if single is None else likelihood.independence(single)
     try:
-        model = likelihood.expected_model(theta, counts.reports)
+        model = likelihood.expected_model(nothing, counts.reports)
     except np.linalg.LinAlgError:
         return None
     return model if (np.diag(model.covariance) > 0).all() else None

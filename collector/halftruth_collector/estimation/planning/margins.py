@@ -13,17 +13,16 @@ from functools import cache, cached_property, partial
 
 import numpy as np
 import scipy
-from halftruth_shared import Mechanism, ParameterError, Perturbation, Schema, Survey
+from halftruth_shared import ParameterError, Perturbation, Schema, Survey
 from halftruth_shared.analyses.base import Target
+from halftruth_shared.analyses.plan import Planned
 from halftruth_shared.analyses.regression import RegressionQuery
 from halftruth_shared.deadlines import check_deadline
-from numpy.typing import NDArray
 
 from ..answers import answer_codes, nothing_missing
-from ..automatic import modelled
+from ..automatic import FEW_PREDICTORS, determines_regression, modelled
 from ..bounds import Array, normal_quantile
 from ..contrasts import Contrasts, Groups, compare_groups
-from ..counts import Counts
 from ..distribution import Distributions, scale_of
 from ..domain import Domain
 from ..equation import Equation, equation
@@ -31,12 +30,13 @@ from ..independence import Departures
 from ..intervals import table_intervals
 from ..model import LoglinearModel
 from ..model import shares as modelled_shares
-from ..model.fit import at_independent_answers, feasible, off_the_edge, schema_of
+from ..model.fit import feasible, schema_of
 from ..ratios import conditional_shares
 from ..reconstruction import of_perturbation
-from ..regression import carries, fit_table
+from ..regression import fit_table
 from ..table import COVARIANCE_CELLS, Reconstruction, Table
 from ..variances import UnitVariance
+from .expected_models import expected_model
 
 #: Power and level of the test for which a difference or an association is called detectable.
 POWER, LEVEL = 0.8, 0.05
@@ -44,11 +44,16 @@ POWER, LEVEL = 0.8, 0.05
 #: Largest number of steps for a detectable difference, and the change at which they end.
 _STEPS, _NEAR = 50, 1e-5
 
-#: Number of reports for the expected information; that of one report is in proportion.
-_MANY = 10**12
-
 #: Cells that conditions make impossible have a share of 0 but for rounding.
 _ROUNDING = 1e-12
+
+#: Share of the group, or of the answer whose odds are compared, that is planned besides even ones.
+#: Of two questions of two answers, a share of 20 % widens the interval of a log odds ratio, and
+#: that of a difference between the groups, by about 1.8.
+RARE = 0.2
+
+#: Quantities that are planned for a share of `RARE`, too; the others hardly depend on it.
+OF_RARE = ("share_within", "difference", "detectable_difference", "odds_ratio")
 
 #: Returns counts or shares of people by some attributes, an axis for each.
 People = Callable[[Sequence[str]], Array]
@@ -72,6 +77,9 @@ class Expectation:
         Counts of the people who are assumed to answer; by default all feasible combinations of
         answers are equally frequent.
     target : {"population", "respondents"}
+    rare : tuple of str and int, optional
+        Attribute and code of an answer that at most `RARE` of the people give, without another
+        change of their answers.
     """
 
     perturbation: Perturbation
@@ -79,6 +87,7 @@ class Expectation:
     confidence: float = 0.95
     people: People | None = None
     target: Target = "population"
+    rare: tuple[str, int] | None = None
 
     @property
     def schema(self) -> Schema:
@@ -97,7 +106,27 @@ class Expectation:
             possible = feasible(part)
             even = np.ones(part.shape) if possible is None else possible.astype(np.float64)
             table = even.transpose([part.names.index(name) for name in names])
-        return np.asarray(table / table.sum())
+        shares = np.asarray(table / table.sum())
+        if self.rare is None or self.rare[0] not in names:
+            return shares
+        axis, code = list(names).index(self.rare[0]), self.rare[1]
+        own = float(shares.take(code, axis).sum())
+        rest = 1.0 if own >= 1 else (1 - min(own, RARE)) / (1 - own)
+        factor = np.full(shares.shape[axis], rest)
+        factor[code] = min(1.0, RARE / own) if 0 < own < 1 else 1.0
+        others = [k for k in range(shares.ndim) if k != axis]
+        return np.asarray(shares * np.expand_dims(factor, others))
+
+    def with_rare(self, quantity: Planned, names: Sequence[str]) -> "Expectation":
+        """Return the tables for one of `OF_RARE` if few people are in a group or give an answer.
+
+        They are the people of one of the two groups; for an odds ratio, those with the answer.
+        """
+        if quantity == "odds_ratio":
+            return replace(self, rare=(names[-1], self._middle_answer(names[-1])))
+        group, name = names
+        (first, _), _ = self._compared(group, name)
+        return replace(self, rare=(group, first))
 
     def table(self, names: Sequence[str]) -> Table:
         """Return the expected table of some attributes."""
@@ -169,11 +198,12 @@ class Expectation:
         return _finite(float(found.upper[0] - found.lower[0]) / 2 / float(np.ptp(values)))
 
     def share_within(self, group: str, name: str) -> float:
-        """Return the margin of the share of an answer within a group."""
+        """Return the margin of the share of an answer within a group, or in the rare group."""
         table = self.table([group, name])
         shares = conditional_shares(table.value, table.identified_covariance(), [0])
         sets = shares.sets(normal_quantile(1 - self.confidence))
-        return _median(sets.half_width.reshape(table.value.shape), table.value)
+        rows = slice(None) if self.rare is None else self.rare[1]
+        return _median(sets.half_width.reshape(table.value.shape)[rows], table.value[rows])
 
     def difference(self, group: str, name: str) -> float:
         """Return the margin of the difference of the shares of an answer in two groups."""
@@ -189,7 +219,7 @@ class Expectation:
         plus the quantile of the power times the standard error of the difference.
         """
         shares = self.shares([group, name])
-        (first, _), answer = self._compared(shares, group, name)
+        (first, _), answer = self._compared(group, name)
         others = np.arange(shares.shape[1]) != answer
         base = shares[first].sum()
         present = shares[first, answer] / base
@@ -212,22 +242,26 @@ class Expectation:
 
     def _contrast(self, shares: Array, group: str, name: str) -> Contrasts:
         """Compare the middle groups in a table of these shares."""
-        chosen, answer = self._compared(self.shares([group, name]), group, name)
+        chosen, answer = self._compared(group, name)
         table = self._table([group, name], shares)
         groups = Groups.of_table(table, ("first", "second"), chosen, answer)
         return compare_groups(groups, 1, "difference", self.confidence)
 
-    def _compared(self, shares: Array, group: str, name: str) -> tuple[tuple[int, int], int]:
+    def _compared(self, group: str, name: str) -> tuple[tuple[int, int], int]:
         """Return two groups and an answer, of median sizes."""
-        attributes = (self.schema.attributes[j] for j in self.schema.positions([group, name]))
-        groups, answers = (
-            sorted(answer_codes(attribute), key=lambda code: -sizes[code])
-            for attribute, sizes in zip(
-                attributes, (shares.sum(axis=1), shares.sum(axis=0)), strict=True
-            )
-        )
+        groups = self._by_size(group)
         place = (len(groups) - 1) // 2
-        return (groups[place], groups[place + 1]), answers[len(answers) // 2]
+        return (groups[place], groups[place + 1]), self._middle_answer(name)
+
+    def _middle_answer(self, name: str) -> int:
+        answers = self._by_size(name)
+        return answers[len(answers) // 2]
+
+    def _by_size(self, name: str) -> list[int]:
+        """Return the codes of the answers to a question, the largest share first."""
+        sizes = replace(self, rare=None).shares([name])
+        attribute = self.schema.attributes[self.schema.position(name)]
+        return sorted(answer_codes(attribute), key=lambda code: -sizes[code])
 
     def detectable_association(self, first: str, second: str) -> float:
         """Return Cramér's V that the test of independence of two questions detects with `POWER`.
@@ -254,20 +288,17 @@ class Expectation:
     def odds_ratio(self, *names: str) -> float:
         """Return the margin, a factor, of odds ratios of the last question on the other ones.
 
-        The estimate is the default one: from the table of these answers if the reports are
-        expected to suffice, otherwise from the loglinear model at independent answers. A numeric
-        predictor is in units of two standard deviations, comparable with a yes/no predictor
-        (Gelman 2008).
+        The estimate is the default one: from the table of these answers, or else from a loglinear
+        model with the associations of the people. A numeric predictor is in units of two standard
+        deviations, comparable with a yes/no predictor (Gelman 2008).
         """
         *predictors, outcome = names
-        sizes = self.shares([outcome])
         attribute = self.schema.attributes[self.schema.position(outcome)]
-        answers = sorted(answer_codes(attribute), key=lambda code: -sizes[code])
-        present = attribute.categories[answers[len(answers) // 2]]
+        present = attribute.categories[self._middle_answer(outcome)]
         query = RegressionQuery(outcome=outcome, predictors=predictors, present={outcome: present})
         model = equation(self.schema, query)
         kept = nothing_missing(self.schema, model.names)
-        if self._carries(model, kept):
+        if self._determines(model):
             fit = fit_table(self.table(model.names), model, kept)
         else:
             answered = self._model(model.names)
@@ -284,69 +315,38 @@ class Expectation:
         with np.errstate(over="ignore"):
             return _finite(float(np.exp(np.median(widths))))
 
-    def _carries(self, model: Equation, kept: NDArray[np.bool_]) -> bool:
+    def _determines(self, model: Equation) -> bool:
         """Return whether a regression is fitted to the table of its answers by default."""
         if not self.identifies(model.names) or model.cells > COVARIANCE_CELLS:
             return False
-        single = [off_the_edge(self.shares([name]), self.respondents) for name in model.names]
-        return carries(self.table(model.names), model, single, kept)
+        return determines_regression(self.schema, self.table(model.names), model)
 
     def _model(self, names: Sequence[str]) -> LoglinearModel | None:
-        """Return the expected loglinear model of these answers; None if it is not identified."""
+        """Return the model that a regression is fitted to otherwise; None if not identified."""
+        if len(names) - 1 <= FEW_PREDICTORS:
+            saturated = self._model_of(tuple(names), (tuple(names),))
+            if saturated is not None:
+                return saturated
         about = modelled(Survey("plan", "Plan", self.schema, self.perturbation.mechanism), names)
-        return self._model_of(tuple(self.schema.names if about is None else about))
+        return self._model_of(tuple(self.schema.names if about is None else about), None)
 
     @cached_property
-    def _model_of(self) -> Callable[[tuple[str, ...]], LoglinearModel | None]:
-        """Return the model of some attributes; most regressions share that of all."""
+    def _model_of(
+        self,
+    ) -> Callable[[tuple[str, ...], tuple[tuple[str, ...], ...] | None], LoglinearModel | None]:
+        """Return the model of some attributes and terms; many regressions share that of all."""
 
-        def fitted(names: tuple[str, ...]) -> LoglinearModel | None:
-            single = None
-            if self.people is not None:
-                asked = [name for name in self.schema.names if name in names]
-                single = [off_the_edge(self.shares([name]), self.respondents) for name in asked]
+        def fitted(
+            names: tuple[str, ...], terms: tuple[tuple[str, ...], ...] | None
+        ) -> LoglinearModel | None:
+            people = None
+            if self.people is not None or self.rare is not None:
+                schema_of(self.schema, names)
+                people = self.shares([name for name in self.schema.names if name in names])
             mechanism = self.perturbation.mechanism
-            return expected_model(self.schema, mechanism, self.respondents, names, single)
+            return expected_model(self.schema, mechanism, self.respondents, names, terms, people)
 
         return cache(fitted)
-
-
-def expected_model(
-    schema: Schema,
-    mechanism: Mechanism,
-    respondents: int,
-    attributes: Sequence[str] | None = None,
-    single: Sequence[Array] | None = None,
-) -> LoglinearModel | None:
-    """Return the model of all pairs that a survey is expected to give; None if not identified.
-
-    Parameters
-    ----------
-    attributes : sequence of str, optional
-        All by default.
-    single : sequence of ndarray, optional
-        Positive shares of the answers to each question, in the order of the survey; even by
-        default.
-
-    Raises
-    ------
-    DomainTooLarge
-        If the model has too many cells or parameters.
-    """
-    survey = Survey("plan", "Plan", schema, mechanism)
-    views = survey.perturbation.views
-    # The expected information depends on the number of reports of each view, not on the reports.
-    cells = np.zeros((len(views), len(survey.report_space.shape)), dtype=np.int64)
-    if not survey.perturbation.reports_records:
-        cells[:, -1] = [view.first for view in views]
-    weights = np.array([view.weight for view in views], dtype=np.float64)
-    expected = np.rint(weights / weights.sum() * _MANY).astype(np.int64)
-    counts = Counts.from_cells(survey, cells, expected)
-    model = at_independent_answers(survey, counts, attributes or schema.names, single)
-    if model is None:
-        return None
-    covariance = model.covariance * (counts.reports / respondents)
-    return replace(model, covariance=covariance, reports=respondents)
 
 
 def _deviation(shares: Array, values: Array) -> float:

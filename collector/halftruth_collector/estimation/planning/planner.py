@@ -116,6 +116,7 @@ def plan(
         advice=advice,
         protection=[*protection.sentences(), *protection.learning()],
         relayed=_relayed(chosen),
+        pilot=people is not None,
     )
 
 

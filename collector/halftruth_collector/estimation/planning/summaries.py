@@ -11,7 +11,7 @@ from halftruth_shared.analyses.plan import Planned, PlannedMargin, PlanQuery
 
 from ..bounds import optional
 from ..distribution import scale_of
-from .margins import Expectation, People
+from .margins import OF_RARE, Expectation, People
 
 #: Largest number of questions, and of pairs, that are planned; of more, a fixed sample.
 MAX_QUESTIONS, MAX_PAIRS = 100, 30
@@ -129,9 +129,13 @@ class Chosen:
             large = replace(expected, respondents=_MANY)
             typical = median(planned_margins(large, list(margins), quantity))
             needed = _MANY * (typical / wanted) ** 2
+        rare = math.nan
+        if self.people is None and quantity in OF_RARE:
+            rare = median(planned_margins(expected, list(margins), quantity, rare=True))
         return PlannedMargin(
             quantity=quantity,
             median=optional(median(margins)),
+            rare=optional(rare),
             worst=optional(margins[worst]),
             worst_of=list(worst),
             respondents_needed=max(2, math.ceil(needed)) if math.isfinite(needed) else None,
@@ -142,12 +146,19 @@ class Chosen:
 
 
 def planned_margins(
-    expected: Expectation, about: Sequence[Names], quantity: Planned, *, strict: bool = False
+    expected: Expectation,
+    about: Sequence[Names],
+    quantity: Planned,
+    *,
+    rare: bool = False,
+    strict: bool = False,
 ) -> dict[Names, float]:
     """Plan a quantity for each table that the reports identify and that is not too large.
 
     Parameters
     ----------
+    rare : bool
+        Whether few people are in a group or give an answer; for one of `OF_RARE`.
     strict : bool
         Whether a margin that cannot be planned raises an error instead of being left out.
 
@@ -163,7 +174,8 @@ def planned_margins(
         key = expected.likeness(names)
         if key not in known:
             try:
-                known[key] = getattr(expected, quantity)(*names)
+                assumed = expected.with_rare(quantity, names) if rare else expected
+                known[key] = getattr(assumed, quantity)(*names)
             except HalftruthError:
                 if strict:
                     raise

@@ -8,6 +8,7 @@ from halftruth_shared.relayed import delta_of
 from halftruth_shared.results.wording import GAP, half_width, number, percent, value
 
 from ..reliability import RELIABILITIES, UNDETERMINED, grades
+from .margins import OF_RARE, RARE
 from .summaries import MAX_PAIRS
 
 #: Names of the planned quantities in tables, in this order.
@@ -25,6 +26,9 @@ NAMES: dict[Planned, str] = {
 #: Text for a margin that is undetermined.
 _UNKNOWN = "unknown"
 
+#: Head of the margins for a group, or an answer, of few people.
+_AT_RARE = f"at {percent(RARE)}"
+
 #: Quantities that are the smallest detectable effects, not margins of error.
 _DETECTABLE = ("detectable_share", "detectable_difference", "detectable_association")
 
@@ -35,10 +39,16 @@ def planned_table(result: PlanResult) -> tuple[list[str], list[list[str]]]:
     heads = ["estimate", "typical margin", "worst", "verdict"]
     if result.relayed is not None:
         heads.insert(2, "behind a relay")
+    if _plans_rare(result):
+        heads.insert(2, _AT_RARE)
     if wanted is not None:
         heads.append(f"respondents for {half_width(wanted)}")
     margins = {each.quantity: each for each in result.margins}
     return heads, [_line(result, margins[each]) for each in NAMES if each in margins]
+
+
+def _plans_rare(result: PlanResult) -> bool:
+    return not result.pilot and any(each.quantity in OF_RARE for each in result.margins)
 
 
 def _line(result: PlanResult, margin: PlannedMargin) -> list[str]:
@@ -46,10 +56,13 @@ def _line(result: PlanResult, margin: PlannedMargin) -> list[str]:
         NAMES[margin.quantity],
         _formatted(margin.quantity, margin.median),
         _worst(margin),
-        _verdict(margin),
+        _verdict(result, margin),
     ]
     if result.relayed is not None:
         line.insert(2, _medians(result.relayed.margins).get(margin.quantity, _UNKNOWN))
+    if _plans_rare(result):
+        of_rare = margin.quantity in OF_RARE
+        line.insert(2, _formatted(margin.quantity, margin.rare) if of_rare else "")
     if result.query.half_width is not None:
         count = margin.respondents_needed
         line.append("" if count is None else f"{count:,}".replace(",", GAP))
@@ -78,14 +91,16 @@ def _medians(margins: Sequence[PlannedMargin]) -> dict[Planned, str]:
     return {each.quantity: _formatted(each.quantity, each.median) for each in margins}
 
 
-def _verdict(margin: PlannedMargin) -> str:
-    """Return the reliability of estimates with the typical margin, and with the worst."""
+def _verdict(result: PlanResult, margin: PlannedMargin) -> str:
+    """Return the reliability with the typical margin, and with other ones where it differs."""
     if margin.quantity in _DETECTABLE:
         return ""
-    known = [np.inf if each is None else each for each in (margin.median, margin.worst)]
-    typical, worst = grades(known, ratio=margin.quantity == "odds_ratio").tolist()
-    said = RELIABILITIES[typical]
-    return said if worst == typical else f"{said}, worst {RELIABILITIES[worst]}"
+    of_rare = margin.rare if margin.quantity in OF_RARE and not result.pilot else margin.median
+    known = [np.inf if each is None else each for each in (margin.median, of_rare, margin.worst)]
+    is_ratio = margin.quantity == "odds_ratio"
+    typical, rare, worst = (RELIABILITIES[grade] for grade in grades(known, ratio=is_ratio))
+    others = [f"{_AT_RARE} {rare}"] * (rare != typical) + [f"worst {worst}"] * (worst != typical)
+    return ", ".join([typical, *others])
 
 
 def _formatted(quantity: Planned, width: float | None) -> str:
@@ -128,7 +143,8 @@ def headline(result: PlanResult) -> str:
     >>> survey = Survey("health", "Health", schema, GammaDiagonal("19"))
     >>> headline(plan(survey, PlanQuery(respondents=5000)))
     'Typical margins: ±1.7 points of the share of an answer, ±2.4 points within a group; a \
-difference of 4.8 points between two groups is detectable.'
+difference of 4.8 points between two groups is detectable, of 6.6 points if one is 20\u202f% of \
+the people.'
     """
     said = _medians(result.margins)
     if said.get("share", _UNKNOWN) == _UNKNOWN:
@@ -144,16 +160,30 @@ difference of 4.8 points between two groups is detectable.'
         return f"{typical}."
     if least == "none":
         return f"{typical}; no difference between two groups is detectable."
-    return f"{typical}; a difference of {least} between two groups is detectable."
+    said_so = f"{typical}; a difference of {least} between two groups is detectable"
+    if result.pilot:
+        return f"{said_so}."
+    [rare] = [each.rare for each in result.margins if each.quantity == "detectable_difference"]
+    few = f"one is {percent(RARE)} of the people"
+    if rare is None:
+        return f"{said_so}, none if {few}."
+    return f"{said_so}, of {_formatted('detectable_difference', rare)} if {few}."
 
 
-def footnotes(result: PlanResult, pilot: bool = False) -> Iterator[str]:
+def footnotes(result: PlanResult) -> Iterator[str]:
     """Yield the definitions and assumptions of the table."""
-    answers = "the answers of the pilot" if pilot else "evenly spread answers"
+    answers = "the answers of the pilot" if result.pilot else "evenly spread answers"
     yield (
         f"Margins: half-widths of {percent(result.query.confidence)} intervals for {answers};"
         " typical is the median over questions or pairs of them, worst the worst of these."
     )
+    if _plans_rare(result):
+        yield (
+            f"{_AT_RARE.capitalize()}: typical if {percent(RARE)} of the people are in the group or"
+            " in one of the two, or give the answer whose odds are compared, where evenly spread"
+            " answers make it more. Rarer answers and strong associations widen margins further;"
+            " a pilot shows by how much."
+        )
     if any(each.quantity in _DETECTABLE for each in result.margins):
         yield (
             "Detectable: significant at 5 % in 80 % of surveys, a share as above 0; an association"

@@ -1,0 +1,85 @@
+"""Loglinear models that a survey is expected to give, for the people who are assumed to answer."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+import numpy as np
+from halftruth_shared import Mechanism, RandomizedResponse, Schema, Survey
+
+from ..bounds import Array
+from ..counts import Counts
+from ..model import LoglinearModel, fit_model
+from ..model.design import Design
+from ..model.fit import PenalizedLikelihood, axes_of, is_identified, penalties, schema_of
+from ..report_model import report_parts
+
+#: Number of reports for the expected information; that of one report is in proportion.
+_MANY = 10**12
+
+#: Number of people by whom an association is represented, so that a combination of answers that
+#: nobody has keeps a finite parameter.
+_PEOPLE = 10**6
+
+
+def expected_model(
+    schema: Schema,
+    mechanism: Mechanism,
+    respondents: int,
+    attributes: Sequence[str] | None = None,
+    terms: Sequence[Collection[str]] | None = None,
+    people: Array | None = None,
+) -> LoglinearModel | None:
+    """Return the fit of `fit_model` to the expected reports; None if it is not identified.
+
+    It is the median of the fits to reports, but for terms of the order of 1/N: the penalty moves
+    both equally.
+
+    Parameters
+    ----------
+    attributes : sequence of str, optional
+        All by default.
+    terms : sequence of collections of str, optional
+        Highest-order interactions; all pairs by default.
+    people : ndarray, optional
+        Shares of the people by these attributes, in the order of the survey; by default all
+        feasible combinations of answers are equally frequent.
+
+    Raises
+    ------
+    DomainTooLarge
+        If the model has too many cells or parameters.
+    """
+    survey = Survey("plan", "Plan", schema, mechanism)
+    part = schema_of(schema, attributes)
+    design = Design(part.shape, axes_of(part, terms))
+    reports = _expected_reports(survey)
+    parts = report_parts(survey.perturbation, reports, part.names)
+    if not all(is_identified(term, parts) for term in design.terms):
+        return None
+    theta = np.zeros(design.parameters) if people is None else _parameters(part, terms, people)
+    likelihood = PenalizedLikelihood(part, design, parts, penalties(design))
+    probabilities, share = likelihood.at(theta).probabilities, respondents / reports.reports
+    expected = [replace(p, counts=p.counts.sum() * share * probabilities(p)) for p in parts]
+    model = replace(likelihood, parts=expected).maximum(theta)
+    return replace(model, reports=respondents)
+
+
+def _expected_reports(survey: Survey) -> Counts:
+    """Return reports of each view in the expected number; the information needs nothing else."""
+    views = survey.perturbation.views
+    cells = np.zeros((len(views), len(survey.report_space.shape)), dtype=np.int64)
+    if not survey.perturbation.reports_records:
+        cells[:, -1] = [view.first for view in views]
+    weights = np.array([view.weight for view in views], dtype=np.float64)
+    expected = np.rint(weights / weights.sum() * _MANY).astype(np.int64)
+    return Counts.from_cells(survey, cells, expected)
+
+
+def _parameters(schema: Schema, terms: Sequence[Collection[str]] | None, people: Array) -> Array:
+    """Return θ of the model of people with these shares, from their unperturbed answers."""
+    public = Schema(tuple(replace(each, sensitive=False) for each in schema.attributes))
+    unperturbed = RandomizedResponse(dict.fromkeys(public.names, "1"))
+    survey = Survey("people", "People", public, unperturbed)
+    number = np.rint(people / people.sum() * _PEOPLE).astype(np.int64)
+    counts = Counts.from_cells(survey, np.argwhere(number), number[number > 0])
+    return fit_model(survey, counts, terms).coefficients
