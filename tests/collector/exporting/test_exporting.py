@@ -14,7 +14,7 @@ from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.cli import main
 from halftruth_collector.collector_store import Store
 from halftruth_collector.estimation.domain import Domain
-from halftruth_collector.estimation.model import fit_model, shares
+from halftruth_collector.estimation.model import cached, fit_model, shares
 from halftruth_collector.exporting import write_records
 from halftruth_collector.exporting.records import make_codebook, make_scripts
 from halftruth_shared import (
@@ -183,7 +183,10 @@ def test_every_file_states_that_no_row_is_a_person(result, tmp_path):
     assert pd.read_parquet(parquet)["next_"].tolist() == [row["next_"] for row in rows]
 
 
-def test_every_file_states_the_assumptions_of_the_model_and_contradicting_reports():
+@pytest.mark.parametrize("added", [0, 1])
+def test_every_file_states_the_assumptions_of_the_model_and_contradicting_reports(
+    added, monkeypatch
+):
     """Two answers determine the third, which no table of two questions shows."""
     schema = Schema([Attribute(name, ["no", "yes"]) for name in "abc"])
     rng = np.random.default_rng(4)
@@ -191,16 +194,19 @@ def test_every_file_states_the_assumptions_of_the_model_and_contradicting_report
     people = np.stack([first, second, first ^ second], axis=1)
     mechanism = RandomizedResponse(dict.fromkeys("abc", "0.9"))
     found = source_of(Survey("xor", "Xor", schema, mechanism), people, rng)
+    monkeypatch.setattr(cached, "MOST_ADDED", added)
     result = ANALYSES["microdata"].compute(found, QUERY)
+    said = [
+        "The model has no interaction of three or more questions; the reports contradict",
+        "The interaction a:b:c was added because the reports contradict the model without it",
+    ]
     for text in (make_codebook(result), *(text for _, text in make_scripts(result, "records.csv"))):
         plain = " ".join(text.replace("#", " ").split())
-        assert (
-            "The model has no interaction of three or more questions; the reports contradict"
-            in plain
-        )
+        assert said[added] in plain
         assert "Not for quantiles" in plain
         assert "Rao-Scott" in plain
-    assert {*result.column_lists()[0]} == {f"{NO_PERSON}, by a model that the reports contradict"}
+    against = "" if added else ", by a model that the reports contradict"
+    assert {*result.column_lists()[0]} == {NO_PERSON + against}
 
 
 def test_records_depend_only_on_the_counts_of_perturbed_reports(counted, reports, result):
