@@ -12,7 +12,7 @@ from halftruth_shared.analyses.reading import read
 from ..analyses import ANALYSES, Analysis
 from . import options
 from .output import show, table
-from .records import read_pilot
+from .records import Pilot
 from .sources import result_of
 
 
@@ -25,8 +25,7 @@ def command(analysis: Analysis[Any, Any]) -> click.Command:
         query = read(analysis.query, options.query_texts(given))
         if pilot is not None and analysis.from_pilot is not None:
             written = read_survey(survey)
-            people = partial(read_pilot, pilot, written.schema)
-            result = analysis.from_pilot(written, query, people)
+            result = analysis.from_pilot(written, query, Pilot(pilot, written.schema))
         else:
             result = result_of(analysis, query, survey, database, url, token)
         show(result, form, partial(_lines, analysis), analysis.chart, plot)

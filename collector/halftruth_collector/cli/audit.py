@@ -1,6 +1,5 @@
 """``halftruth audit``: audit of the disclosure by a survey, as text and as a page."""
 
-from functools import partial
 from textwrap import fill
 
 import click
@@ -12,7 +11,7 @@ from ..disclosure.sections import Section, Statement
 from ..disclosure.statement import statement
 from . import options
 from .output import json_text, table, write
-from .records import read_pilot
+from .records import Pilot
 
 #: Widths of sentences and column headers on a terminal.
 _COLUMNS = 100
@@ -93,11 +92,9 @@ def audit(
     With a pilot, the audit also covers its people. The page is for an ethics board.
     """
     survey = read_survey(survey_file)
-    people = None if pilot is None else partial(read_pilot, pilot, survey.schema)
+    people = None if pilot is None else Pilot(pilot, survey.schema)
     if respondents is None:
-        respondents = _RESPONDENTS
-        if people is not None:
-            respondents = int(people(survey.schema.names[:1]).sum())
+        respondents = _RESPONDENTS if people is None else people.people
     with options.executor(processes, "lengths") as map_pieces:
         made = make_audit(
             survey,

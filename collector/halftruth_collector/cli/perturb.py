@@ -81,7 +81,7 @@ def read(file: str, survey_file: str, key: str | None, count: str | None, databa
 def _read(survey: Survey, records: IO[str]) -> NDArray[np.int64]:
     """Return the codes of all records; errors name line and attribute, but no answer."""
 
-    def encode(record: dict[str, str]) -> tuple[int, ...]:
+    def encode(record: dict[str, str], _: int) -> tuple[int, ...]:
         return survey.schema.encode({name: v for name, v in record.items() if v != ""})
 
     # tqdm shows no bar without a terminal.

@@ -1,7 +1,6 @@
 """``halftruth plan``: predict margins of error before field work."""
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import click
@@ -20,7 +19,7 @@ from ..estimation.planning.wording import (
 )
 from . import options
 from .output import show, table
-from .records import read_pilot
+from .records import Pilot
 
 
 def _plan(
@@ -29,7 +28,7 @@ def _plan(
     form = options.pop_output_format(given)
     query = read(PlanQuery, options.query_texts(given))
     survey = read_survey(survey_file)
-    people = None if pilot is None else partial(read_pilot, pilot, survey.schema)
+    people = None if pilot is None else Pilot(pilot, survey.schema)
     with options.executor(processes, "mechanisms") as map_pieces:
         result = make_plan(survey, query, map_pieces, people)
     show(result, form, _lines, plan_chart, plot)

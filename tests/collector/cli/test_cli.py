@@ -12,7 +12,7 @@ from uuid import uuid4
 import click
 import pytest
 from halftruth_collector.cli import main
-from halftruth_collector.cli.records import read_pilot
+from halftruth_collector.cli.records import Pilot
 from halftruth_shared import Protection, Survey
 from halftruth_shared.protocol.reports import Report
 
@@ -77,7 +77,7 @@ def test_answers_are_read_by_code_and_by_name(survey_file, tmp_path):
     for answers in (("no,never", "yes,daily", "yes,daily"), ("0,0", "1,2", "1,2")):
         records = tmp_path / "records.csv"
         records.write_text("\n".join(["smoker,drinks", *answers]), encoding="utf-8")
-        tables.append(read_pilot(str(records), schema, schema.names).tolist())
+        tables.append(Pilot(str(records), schema)(schema.names).tolist())
     assert tables == [[[1, 0, 0], [0, 0, 2]]] * 2
 
 
