@@ -250,8 +250,13 @@ def test_requests_that_the_model_cannot_fit_are_refused(reports):
     assert method(regression(large, **asked)) == "model"
 
 
-def test_coefficients_on_five_answers_have_nominal_coverage():
-    """From tables of pairs with γ = 19 and 5 000 reports; 10 of 200 intervals may miss."""
+@pytest.mark.parametrize("surveys", [16, pytest.param(40, marks=pytest.mark.nightly)])
+def test_coefficients_on_five_answers_have_nominal_coverage(surveys):
+    """From tables of pairs with γ = 19 and 5 000 reports; one of 20 intervals may miss.
+
+    Of intervals of three fifths of their width, a quarter would, which the 80 intervals of 16
+    surveys show in 99.9 % of runs.
+    """
     betas = np.array([-0.3, 0.8, -0.5, 0.4, 0.0, 1.0])
     schema = schema_of((2,) * 6)
     split = SplitQuestionnaire.designed(schema, 19, (), {1: 1.0, 2: 1.0})
@@ -260,7 +265,7 @@ def test_coefficients_on_five_answers_have_nominal_coverage():
     log = log + 0.5 * u[1] * u[2] - 0.6 * u[3] * u[4] + 0.4 * u[2] * u[5] - 0.2 * u[1]
     truth = (np.exp(log) / np.exp(log).sum()).ravel()
     hits, errors = np.zeros(6), np.zeros(6)
-    for seed in range(40):
+    for seed in range(surveys):
         rng = np.random.default_rng(seed)
         records = u.reshape(6, -1).T[rng.choice(64, 5_000, p=truth)]
         survey = Survey("w", "W", schema, split)
@@ -270,9 +275,9 @@ def test_coefficients_on_five_answers_have_nominal_coverage():
         ends = np.array([each.interval for each in coefficients(result)]).T
         hits += (ends[0] <= betas) & (betas <= ends[1])
         errors += numbers(result)[0] - betas
-    assert 0.91 <= hits[1:].mean() / 40 <= 0.995
-    # The mean error is below three of its standard errors of about 0.25/√40 each.
-    assert (np.abs(errors / 40) < 0.12).all()
+    assert 0.91 <= hits[1:].mean() / surveys <= 0.995
+    # The mean error is below three of its standard errors of about 0.25/√surveys each.
+    assert (np.abs(errors / surveys) < 3 * 0.25 / surveys**0.5).all()
 
 
 # --- Only the outcome is perturbed.
