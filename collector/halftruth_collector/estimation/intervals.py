@@ -10,10 +10,12 @@ is quadratic in π, so the ends solve a quadratic equation. For yes/no questions
 matrices v(π) does not depend on the others, and the interval is the Wilson interval of the share of
 reports, with transformed ends. It keeps its level with few reports, unlike the Wald interval
 π̂ ± z·sd. In a domain, the sample size is reduced to match the estimated variance. Supports of
-itemsets and rules have normal intervals, because they are selected by a threshold.
+itemsets and rules have normal intervals, because they are selected by a threshold. The shares of a
+model have the intervals of `share_interval`, and a cell at most the upper ends of its margins.
 """
 
 from dataclasses import dataclass
+from itertools import combinations
 from typing import get_args
 
 import numpy as np
@@ -24,6 +26,12 @@ from numpy.typing import ArrayLike, NDArray
 from .bounds import Array, check_confidence, normal_quantile
 from .table import Table
 from .variances import UnitVariance
+
+#: Upper ends of the shares of a model are at most those on the scale of this root. For cells below
+#: 0.5 % in a table of 240 cells, with 5 000 reports about pairs, the coverage was 88, 94, 97 and
+#: 99 % with the roots 2, 3, 4 and 6, and 100 % by the logit alone; half-widths were 1.0, 1.6, 2.3,
+#: 3.8 and 69 times 1.96 root mean square errors.
+_ROOT = 4
 
 KINDS: tuple[SetKind, ...] = get_args(SetKind)
 INTERVAL, OUTSIDE, EVERYTHING, EMPTY, UNDEFINED = range(5)
@@ -112,6 +120,10 @@ def share_interval(
     For estimates within 0 to 1 (`logit`), a logit interval has a realistic upper end but always
     excludes 0. The result is then the smallest interval that contains the logit interval and the
     normal interval, truncated to 0 to 1; that of an estimate of exactly 0 or 1 has width 0.
+
+    Where the error is a multiple of the share, the delta method for the logit does not hold, and
+    the end would be near 1. So the upper end of the logit interval is at most that of an interval
+    for the fourth root, and equally the lower end of a share near 1.
     """
     lowest, highest = share - quantile * error, share + quantile * error
     if not logit:
@@ -122,9 +134,30 @@ def share_interval(
     with np.errstate(over="ignore"):
         factor = np.exp(quantile * error / (middle * (1 - middle)))
         lower, upper = 1 / (1 + factor / odds), 1 / (1 + 1 / (odds * factor))
+        upper = np.minimum(upper, _by_root(middle, error, quantile))
+        lower = np.maximum(lower, 1 - _by_root(1 - middle, error, quantile))
     lower = np.where(inside, np.minimum(lower, lowest), share)
     upper = np.where(inside, np.maximum(upper, highest), share)
     return np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0)
+
+
+def _by_root(share: Array, error: Array, quantile: float) -> Array:
+    """Return the upper ends of shares by the delta method for a root of them."""
+    return np.asarray(share * (1 + quantile * error / (_ROOT * share)) ** _ROOT)
+
+
+def margin_caps(table: Table, quantile: float) -> Array:
+    """Return for each cell of a model's table the smallest upper end of its margins of one or two.
+
+    A cell is at most each margin that contains it, and margins are more precise.
+    """
+    axes, caps = range(table.value.ndim), np.ones(table.value.shape)
+    longest = min(2, table.value.ndim - 1)
+    for kept in (kept for length in range(1, longest + 1) for kept in combinations(axes, length)):
+        share, error = table.margin(kept)
+        _, upper = share_interval(share, error, quantile, logit=True)
+        caps = np.minimum(caps, np.expand_dims(upper, [axis for axis in axes if axis not in kept]))
+    return caps
 
 
 def score_interval(
@@ -178,5 +211,8 @@ def intervals_at(table: Table, quantile: float) -> tuple[Array, Array]:
     share, design = table.value, table.unit_variance()
     if design is None or table.reports < 2:
         error = np.sqrt(table.variance())
-        return share_interval(share, error, quantile, logit=table.logit)
+        lower, upper = share_interval(share, error, quantile, logit=table.logit)
+        if table.logit and share.ndim > 1:
+            upper = np.minimum(upper, margin_caps(table, quantile))
+        return lower, upper
     return score_interval(share, design, table.reports, quantile)

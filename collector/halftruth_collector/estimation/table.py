@@ -235,6 +235,17 @@ class Table(ABC):
         """Shares of the cells of all margins, shape (d_1 + 1, …, d_k + 1)."""
         return with_sums(self.value)
 
+    def margin(self, kept: Sequence[int]) -> tuple[Array, Array]:
+        """Return the shares of one margin, an axis for each of `kept`, and their errors."""
+        others = tuple(axis for axis in range(self.value.ndim) if axis not in kept)
+        share = np.asarray(self.value.sum(axis=others))
+        check_deadline()
+        places = np.indices(share.shape).reshape(share.ndim, -1).T
+        whole = np.tile(np.array(self.value.shape), (len(places), 1))
+        whole[:, kept] = places
+        variance = np.diag(self.covariance(self._weights(whole)))
+        return share, np.sqrt(np.maximum(variance, 0.0)).reshape(share.shape)
+
     def margin_variance(self) -> Array:
         """Return the variance of each of `margins`; NaN where not identified."""
         return self._mixed(self._margin_variance)

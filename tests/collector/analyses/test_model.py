@@ -73,9 +73,11 @@ def delta(model, function):
 
 
 def hull(share, error):
-    """Ends of the union of the normal intervals of a share and of its logit."""
+    """Ends of the union of the normal intervals of a share and of its logit or fourth root."""
     logit, width = np.log(share / (1 - share)), Z * error / (share * (1 - share))
     low, high = (1 / (1 + np.exp(-logit - sign * width)) for sign in (-1, 1))
+    roots = [(each**0.25 + Z * error / (4 * each**0.75)) ** 4 for each in (share, 1 - share)]
+    low, high = max(low, 1 - roots[1]), min(high, roots[0])
     return [max(0, min(low, share - Z * error)), min(1, max(high, share + Z * error))]
 
 

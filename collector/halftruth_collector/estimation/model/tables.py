@@ -2,8 +2,8 @@
 
 Each share is a smooth function of the parameters θ and has the variance ∇f' V ∇f (delta method).
 The logarithm of the share of an event E among a domain W has the gradient E[D | E] − E[D | W], the
-difference of two means of the design. The target is the sampled population. Intervals are on the
-logit scale.
+difference of two means of the design. The target is the sampled population. Intervals are those of
+`intervals.share_interval`.
 """
 
 from collections.abc import Sequence
