@@ -8,10 +8,11 @@ from fractions import Fraction
 from functools import partial
 
 from halftruth_shared import DomainTooLarge, ParameterError, Protection, Survey
+from halftruth_shared.analyses.plan import PlannedMargin, PlanQuery
 from halftruth_shared.protection import Guarantee
 from halftruth_shared.shuffling import Shuffled, shuffled
 
-from ..estimation.planning.sets import LengthPrecision, precision_of_lengths
+from ..estimation.planning.summaries import Chosen
 from ..executors import Map
 from .linking import linking_risk_of, shape_of
 from .posterior import (
@@ -68,8 +69,9 @@ class Audit:
 
     `twice` is the guarantee for the whole record after `TIMES` independent reports. `counts` is the
     guarantee against an observer of counts alone; None if answers are unperturbed or provable,
-    since they form distinguishable groups. `false_reports` and `precision` are by length; they are
-    empty if there are too many cells, or no attribute has items. `series` is None if no device
+    since they form distinguishable groups. `precision` are the planned margins of
+    shares of answers to one question, to two and to three, and `false_reports` are for the same
+    numbers of questions; they end before tables with too many cells. `series` is None if no device
     keeps a total.
     """
 
@@ -85,7 +87,7 @@ class Audit:
     twice: Guarantee
     counts: Shuffled | None
     false_reports: tuple[FalseReports, ...]
-    precision: tuple[LengthPrecision, ...]
+    precision: tuple[PlannedMargin, ...]
     linking: Linking | None
     series: SeriesAudit | None = None
 
@@ -134,7 +136,8 @@ def audit(
     if quasi or sensitive is not None:
         linking = _linking(survey, people, quasi, sensitive)
     protection = Protection.of(survey)
-    precision = precision_of_lengths(survey, respondents)
+    chosen = Chosen(survey, PlanQuery(respondents=respondents), people)
+    precision = chosen.shares_of_lengths(chosen.expectation(survey.perturbation))
     distinguishable = protection.unperturbed or protection.provable
     gamma: Fraction | float = math.inf if distinguishable else protection.record.gamma
     return Audit(
@@ -149,8 +152,8 @@ def audit(
         answers=tuple(answer_posteriors(survey, people)),
         twice=repeat_guarantee(protection.record, TIMES),
         counts=shuffled(gamma, respondents, delta),
-        false_reports=_false_reports(survey, [length.length for length in precision], map_pieces),
-        precision=precision,
+        false_reports=_false_reports(survey, range(1, len(precision) + 1), map_pieces),
+        precision=tuple(precision),
         linking=linking,
         series=audit_series(survey, protection),
     )

@@ -5,11 +5,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import groupby
 
+from halftruth_shared.analyses.plan import PlanQuery
 from halftruth_shared.errors import listing
 from halftruth_shared.protection import PRIOR, Guarantee
 from halftruth_shared.protection import percent as rounded_up
-from halftruth_shared.results.wording import UNDEFINED, half_width, number, percent
+from halftruth_shared.results.wording import UNDEFINED, number, percent
 
+from ..estimation.planning.wording import definition, formatted, worst
 from ..estimation.reliability import reliability
 from .audit import LIMIT, TIMES, Audit
 from .posterior import AnswerPosterior, Posterior
@@ -301,17 +303,18 @@ def _results(audit: Audit) -> Section | None:
     reports = audit.respondents
     false = {influence.length: influence for influence in audit.false_reports}
     rows = []
-    for length in audit.precision:
-        influence = false.get(length.length)
+    for length, margin in enumerate(audit.precision, 1):
+        influence, typical = false.get(length), margin.median
+        moved = UNDEFINED
+        if influence is not None and typical is not None:
+            moved = number(math.ceil(typical * reports / influence.weight))
         rows.append(
             (
-                number(length.length),
-                f"{half_width(length.half_width)} ({reliability(length.half_width)})",
-                half_width(length.worst_half_width),
+                number(length),
+                f"{formatted(margin.quantity, typical)} ({reliability(typical)})",
+                worst(margin),
                 UNDEFINED if influence is None else number(influence.weight, 1),
-                UNDEFINED
-                if influence is None
-                else number(math.ceil(length.half_width * reports / influence.weight)),
+                moved,
             )
         )
     return Section(
@@ -321,16 +324,16 @@ def _results(audit: Audit) -> Section | None:
             "Precision, and the weight of false reports",
             (
                 "questions",
-                "margin of error",
-                "at worst",
+                "typical margin",
+                "worst",
                 "largest weight of one report",
                 "false reports that move a share by its margin",
             ),
             tuple(rows),
         ),
         (
-            "Margins are half-widths of 95 % intervals, for evenly spread answers. A share is"
-            " the mean of what the reports weigh, which of true answers is 0 or 1 on average."
+            f"{definition(PlanQuery().confidence, audit.pilot is not None)} A share is the mean of"
+            " what the reports weigh, which of true answers is 0 or 1 on average."
             " Who makes up reports can send those that weigh most, and nothing in a report shows"
             f" that it is false. {bounded}",
         ),

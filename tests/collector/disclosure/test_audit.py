@@ -59,11 +59,9 @@ def test_an_audit_contains_the_results_of_the_separate_analyses():
     assert found.protection == Protection.of(survey)
     assert found.pilot == PEOPLE.sum()
     assert found.digest == survey.digest
-    expected = Expectation(survey.perturbation, 3_000)
+    expected = Expectation(survey.perturbation, 3_000, people=people)
     margins = [expected.share(name) for name in survey.schema.names]
-    assert found.precision[0].half_width == pytest.approx(
-        np.sqrt(np.mean(np.square(margins))), 0.01
-    )
+    assert found.precision[0].median == np.median(margins)
     assert found.twice.gamma == found.protection.record.gamma**2
     assert len(found.answers) == 8
     linked = linking_risk_of(survey, ["town", "sex"], "illness", people(["town", "sex", "illness"]))
@@ -117,7 +115,7 @@ def test_false_reports_are_as_many_as_shift_a_share_by_its_margin():
     [length], [false] = found.precision, found.false_reports
     assert false.weight == pytest.approx(1.5)
     [row] = statement(found).sections[-2].table.rows
-    assert row[-1] == str(math.ceil(length.half_width * 10_000 / 1.5))
+    assert row[-1] == str(math.ceil(length.median * 10_000 / 1.5))
 
 
 def test_a_survey_with_unperturbed_answers_has_no_bound_of_the_counts():

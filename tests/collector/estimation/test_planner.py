@@ -18,12 +18,8 @@ from halftruth_collector import operations
 from halftruth_collector.demo.census import census_survey
 from halftruth_collector.estimation.planning.margins import Expectation
 from halftruth_collector.estimation.planning.planner import plan
-from halftruth_collector.estimation.planning.sets import (
-    of_itemsets,
-    precision_of_lengths,
-    unit_variances,
-)
-from halftruth_collector.estimation.planning.summaries import MAX_PAIRS
+from halftruth_collector.estimation.planning.sets import unit_variances
+from halftruth_collector.estimation.planning.summaries import MAX_PAIRS, Chosen
 from halftruth_collector.estimation.planning.wording import (
     footnotes,
     headline,
@@ -31,6 +27,7 @@ from halftruth_collector.estimation.planning.wording import (
     planned_table,
 )
 from halftruth_collector.estimation.reconstruction import reconstruction
+from halftruth_collector.estimation.variances import UnitVariance
 from halftruth_shared import (
     Attribute,
     DistortionMatrices,
@@ -144,6 +141,12 @@ def even_error(found, respondents, target="population"):
     return math.sqrt(max(np.concatenate(units).mean(), 0) / respondents)
 
 
+def of_itemsets(schema, tables):
+    """Variances of the cells that are itemsets, of all tables."""
+    masks = {p: [schema.attributes[j].item_mask for j in p] for p in tables}
+    return UnitVariance.concatenate([tables[p].take(np.ix_(*masks[p])) for p in tables])
+
+
 def one_itemset(kind):
     """A survey with a single itemset of length 2, and the dense margin that contains it.
 
@@ -254,24 +257,33 @@ def test_the_worst_variance_is_attained_and_never_exceeded(kind, target):
     assert (searched >= found * (1 - 1e-5)).all()
 
 
-# Summaries over itemsets, for audits
+# Shares of answers to several questions
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("items", [{0: [1], 2: [0, 3]}, {0: [], 1: [1]}])
-def test_the_worst_margin_is_over_itemsets_and_the_mean_over_all_cells(kind, items):
-    survey = make_survey(kind, (3, 2, 4), items)
-    with_items = 2 if items and not items[0] else 3
-    found = precision_of_lengths(survey, 900)
-    assert [each.length for each in found] == list(range(1, with_items + 1))
-    for here in found:
-        cells = [(m, cell) for m in margins(survey, here.length) for cell in m.items]
-        worst = max(margin.worst(cell, "population") for margin, cell in cells)
-        expected = even_error(margins(survey, here.length), 900)
-        assert here.half_width == pytest.approx(Z * expected)
-        assert here.worst_half_width == pytest.approx(Z * math.sqrt(worst / 900), rel=1e-5)
-    nothing = make_survey(kind, (3, 2, 4), {0: [], 1: [], 2: []})
-    assert precision_of_lengths(nothing, 900) == ()
+def test_margins_of_shares_by_length_are_those_of_dense_algebra(kind):
+    survey, respondents = make_survey(kind, (3, 2, 4)), 10**7
+    chosen = Chosen(survey, PlanQuery(respondents=respondents))
+    found = chosen.shares_of_lengths(chosen.expectation(survey.perturbation))
+    assert [len(each.worst_of) for each in found] == [1, 2, 3]
+    for length, here in enumerate(found, 1):
+        of_tables = sorted(
+            Z * np.median(np.sqrt(m.unit(np.full(m.cells, 1 / m.cells), "population")))
+            for m in margins(survey, length)
+        )
+        typical = of_tables[len(of_tables) // 2] / math.sqrt(respondents)
+        assert here.median == pytest.approx(typical, rel=1e-4)
+        assert here.worst == pytest.approx(of_tables[-1] / math.sqrt(respondents), rel=1e-4)
+
+
+def test_shares_of_more_questions_than_reports_identify_are_not_planned():
+    schema = schema_of((4, 3, 4, 3))
+    for longest in (1, 2):
+        mechanism = SplitQuestionnaire.for_amplification(schema, 19, (), longest)
+        survey = Survey("test", "Test", schema, mechanism)
+        chosen = Chosen(survey, PlanQuery(respondents=1_000))
+        found = chosen.shares_of_lengths(chosen.expectation(survey.perturbation))
+        assert len(found) == reconstruction(survey).max_order == longest
 
 
 # Margins of each quantity, by closed forms of randomized response

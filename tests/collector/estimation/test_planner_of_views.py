@@ -6,7 +6,7 @@ import pytest
 from halftruth_collector.estimation.planning import planner
 from halftruth_collector.estimation.planning.bound import information_bound
 from halftruth_collector.estimation.planning.planner import plan
-from halftruth_collector.estimation.planning.sets import precision_of_lengths
+from halftruth_collector.estimation.planning.summaries import Chosen
 from halftruth_collector.estimation.planning.wording import footnotes, headline
 from halftruth_shared import GammaDiagonal, SplitQuestionnaire, Survey
 from halftruth_shared.analyses.plan import PlanQuery
@@ -22,11 +22,18 @@ def split(schema, longest, gamma="19", public=()):
     return Survey("split", "Split", schema, mechanism)
 
 
+def widths(survey, respondents):
+    """Typical margins of shares of answers to one question, two, and so on."""
+    chosen = Chosen(survey, PlanQuery(respondents=respondents))
+    planned = chosen.shares_of_lengths(chosen.expectation(survey.perturbation))
+    return [each.median for each in planned]
+
+
 def test_ten_questions_have_the_errors_of_earlier_experiments():
     """Errors with 5 000 respondents in points, from experiments that predate this program."""
     bound = information_bound(TEN, Fraction(19), 5_000, (), [1, 2])
     assert [100 * error for error in bound.values()] == pytest.approx([1.67, 1.92], abs=0.006)
-    errors = [100 * each.half_width / Z for each in precision_of_lengths(split(TEN, 2), 5_000)]
+    errors = [100 * each / Z for each in widths(split(TEN, 2), 5_000)]
     assert errors[:2] == pytest.approx([2.00, 2.36], abs=0.015)
     [own, *_] = plan(split(TEN, 2), PlanQuery(alone=True)).mechanisms
     # The ratio is a norm of high order, to which the longer table contributes nearly everything.
@@ -45,13 +52,11 @@ def test_no_mechanism_is_better_than_the_information_bound(gamma, target):
             assert mechanism.times_bound is None or mechanism.times_bound >= 1 - 1e-6
 
 
-def test_margins_are_averaged_over_all_cells_of_the_perturbed_attributes():
+def test_margins_of_shares_are_those_of_the_perturbed_attributes():
     # Only "yes" is an item, and one attribute is public.
     schema = schema_of((2, 3, 2), items={0: [1]}, public=(1,))
-    public = precision_of_lengths(split(schema, 2, public=("b",)), 1_000)
-    bare = precision_of_lengths(split(schema_of((2, 2)), 2), 1_000)
-    for length in (0, 1):
-        assert public[length].half_width == pytest.approx(bare[length].half_width)
+    public = widths(split(schema, 2, public=("b",)), 1_000)
+    assert public == pytest.approx(widths(split(schema_of((2, 2)), 2), 1_000))
 
 
 @pytest.mark.parametrize(

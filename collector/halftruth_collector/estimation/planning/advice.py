@@ -8,11 +8,11 @@ import numpy as np
 from halftruth_shared import HalftruthError, Mechanism, Perturbation, Schema
 from halftruth_shared.analyses.plan import MechanismPlan, Planned
 from halftruth_shared.deadlines import check_deadline
-from halftruth_shared.results.wording import half_width
 
 from ..reliability import UNDETERMINED
 from .margins import Expectation
 from .summaries import Chosen, median, planned_margins, some_of
+from .wording import points
 
 #: Margins whose ratio is below this count as equal.
 _EQUAL = 1.01
@@ -47,14 +47,14 @@ def recommend(plans: Sequence[MechanismPlan]) -> tuple[MechanismPlan, str]:
     # Of equally precise mechanisms, take the survey's mechanism, then the simpler one.
     place = next(k for k, width in enumerate(widths) if width <= _EQUAL * min(widths))
     best, width = plans[place], widths[place]
-    said = f"{best.kind}: {about} {_points(width)}"
+    said = f"{best.kind}: {about} {points(width)}"
     if others := [k for k in range(len(plans)) if k != place]:
         second = min(others, key=lambda k: widths[k])
         its = widths[second]
         if its <= _EQUAL * width and width <= _EQUAL * its:
             said += f", the same with {plans[second].kind}"
         elif its < UNDETERMINED:
-            said += f", {_points(its)} with {plans[second].kind}"
+            said += f", {points(its)} with {plans[second].kind}"
         elif width < UNDETERMINED:
             said += ", which the reports of no other mechanism determine"
     if best.times_bound is not None:
@@ -79,10 +79,6 @@ def _widths(plans: Sequence[MechanismPlan], quantity: Planned) -> list[float]:
         np.inf if each is None or each.median is None or each.examined < most else each.median
         for each in found
     ]
-
-
-def _points(width: float) -> str:
-    return half_width(width) if width < UNDETERMINED else "unknown"
 
 
 def advise_length(chosen: Chosen, expected: Expectation, gamma: Fraction) -> Iterator[str]:
@@ -113,7 +109,7 @@ def advise_length(chosen: Chosen, expected: Expectation, gamma: Fraction) -> Ite
     if len(shares) < 2 or max(shares.values()) <= _EQUAL * min(shares.values()):
         return
     parts = [
-        f"{n} ({_points(width)}{f', within groups {_points(within[n])}' if n > 1 else ''})"
+        f"{n} ({points(width)}{f', within groups {points(within[n])}' if n > 1 else ''})"
         for n, width in shares.items()
         if np.isfinite(width)
     ]

@@ -19,6 +19,7 @@ from ..reliability import UNDETERMINED
 from .advice import design_perturbation
 from .margins import Expectation, People
 from .summaries import Chosen, median, planned_margins, some_of
+from .wording import points
 
 #: Smallest relative gain that is mentioned.
 _GAIN = 0.05
@@ -165,7 +166,7 @@ def _publish(chosen: Chosen, redesign: _Redesign) -> Iterator[str]:
             gains.append((after / before, j, before, after))
     if gains:
         parts = [
-            f"{quoted(attributes[j].name)} from {_points(before)} to {_points(after)}"
+            f"{quoted(attributes[j].name)} from {points(before)} to {points(after)}"
             for _, j, before, after in sorted(gains)[:_NAMED]
         ]
         listed = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
@@ -196,7 +197,7 @@ def _merge(chosen: Chosen, redesign: _Redesign) -> Iterator[str]:
     also = f", and shares of all other answers {percent(rest, 0)} narrower" if rest >= _GAIN else ""
     yield (
         f"Merging the {sizes[largest]} answers to {quoted(schema.names[largest])} in pairs would"
-        f" make shares within its groups {_points(after)} instead of {_points(before)}{also}."
+        f" make shares within its groups {points(after)} instead of {points(before)}{also}."
     )
 
 
@@ -227,13 +228,9 @@ def _ask_fewer(chosen: Chosen, redesign: _Redesign) -> Iterator[str]:
         few, many = (middle, many) if within(middle) <= wanted else (few, middle)
     yield (
         f"{len(free)} perturbed questions are too many for {half_width(wanted)} of shares within"
-        f" groups: with the first {few} of them it would be {_points(within(few))}."
+        f" groups: with the first {few} of them it would be {points(within(few))}."
     )
 
 
 def _name(position: int) -> str:
     return f"q{position}"
-
-
-def _points(width: float) -> str:
-    return half_width(width) if width < UNDETERMINED else "unknown"

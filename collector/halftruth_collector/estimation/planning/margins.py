@@ -140,6 +140,11 @@ class Expectation:
         """Return the number of cells of the table of some attributes."""
         return math.prod(self.schema.shape[j] for j in self.schema.positions(names))
 
+    @property
+    def longest(self) -> int:
+        """Largest number of questions of which the reports identify a table."""
+        return self._unbiased.max_order
+
     def identifies(self, names: Sequence[str]) -> bool:
         """Return whether the reports identify the table of some attributes."""
         try:
@@ -155,7 +160,7 @@ class Expectation:
         """
         attributes = [self.schema.attributes[j] for j in self.schema.positions(names)]
         uneven = self.people is not None or any(each.ask_if for each in attributes)
-        if uneven or len(names) > 2:
+        if uneven or not self.identifies(names):
             return tuple(names)
         parts = dict.fromkeys((tuple(names), *((name,) for name in names)))
         variances = (self._variance_of(part) for part in parts)
@@ -174,9 +179,9 @@ class Expectation:
         table = self._unbiased.expected_table(names, shares, self.respondents)
         return table.sampled(1.0 if self.target == "respondents" else 0.0)
 
-    def share(self, name: str) -> float:
-        """Return the margin of the share of an answer to a question."""
-        table = self.table([name])
+    def share(self, *names: str) -> float:
+        """Return the margin of the share of an answer to a question, or of answers to several."""
+        table = self.table(names)
         lower, upper = table_intervals(table, self.confidence)
         return _median((upper - lower) / 2, table.value)
 

@@ -3,16 +3,12 @@
 import math
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
-import numpy as np
-from halftruth_shared import DomainTooLarge, Schema, Survey
+from halftruth_shared import DomainTooLarge, Schema
 from halftruth_shared.analyses.base import Target
 from halftruth_shared.deadlines import check_deadline
 
-from ..bounds import SIGNIFICANT
-from ..reconstruction import reconstruction
 from ..table import Reconstruction
 from ..variances import UnitVariance
 
@@ -74,47 +70,6 @@ def sets_of(schema: Schema, positions: Sequence[int], length: int) -> list[tuple
     return sorted(drawn)
 
 
-@dataclass(frozen=True)
-class LengthPrecision:
-    """Expected precision of the tables of one length, by 95 % intervals.
-
-    Attributes
-    ----------
-    length : int
-    half_width : float
-        Root mean square over the cells of all tables without public attributes, under uniform
-        answers; over all tables if each has a public attribute.
-    worst_half_width : float
-        Half-width for the worst itemset under the worst distribution.
-    """
-
-    length: int
-    half_width: float
-    worst_half_width: float
-
-
-def precision_of_lengths(survey: Survey, respondents: int) -> tuple[LengthPrecision, ...]:
-    """Return the expected precision of itemsets of each length; empty without any items."""
-    schema, unbiased = survey.schema, reconstruction(survey)
-    askable = [j for j, attribute in enumerate(schema.attributes) if attribute.item_mask.any()]
-    perturbed = perturbed_of(schema, survey.perturbation.unperturbed)
-    longest = min(len(askable), unbiased.max_order, USUAL_LENGTHS)
-    planned = []
-    for length in range(1, longest + 1):
-        if length > 1 and largest_table(schema, askable, length) > MAX_CELLS:
-            break
-        sets = whole = sets_of(schema, askable, length)
-        fits = largest_table(schema, perturbed, length) <= MAX_CELLS
-        if len(perturbed) >= length and fits:
-            whole = sets_of(schema, perturbed, length)
-        tables = unit_variances(unbiased, dict.fromkeys([*sets, *whole]), "population")
-        of_sets = of_itemsets(schema, {positions: tables[positions] for positions in sets})
-        variances = even_variance([tables[p] for p in whole]), float(of_sets.worst.max())
-        widths = [SIGNIFICANT * math.sqrt(variance / respondents) for variance in variances]
-        planned.append(LengthPrecision(length, *widths))
-    return tuple(planned)
-
-
 def even_variance(tables: Sequence[UnitVariance]) -> float:
     """Return the mean variance over all cells of some tables, under uniform answers."""
     square = cells = 0.0
@@ -124,13 +79,3 @@ def even_variance(tables: Sequence[UnitVariance]) -> float:
         square += float(variances.at(1 / size).sum())
         cells += size
     return max(square, 0.0) / cells
-
-
-def of_itemsets(schema: Schema, tables: dict[tuple[int, ...], UnitVariance]) -> UnitVariance:
-    """Return the variances of the cells that are itemsets, concatenated."""
-    kept = []
-    for positions, variances in tables.items():
-        check_deadline()
-        masks = [schema.attributes[j].item_mask for j in positions]
-        kept.append(variances.take(np.ix_(*masks)))
-    return UnitVariance.concatenate(kept)

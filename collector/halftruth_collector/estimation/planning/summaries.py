@@ -6,17 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from halftruth_shared import HalftruthError, ParameterError, Perturbation, Survey
+from halftruth_shared import DomainTooLarge, HalftruthError, ParameterError, Perturbation, Survey
 from halftruth_shared.analyses.plan import Planned, PlannedMargin, PlanQuery
 
 from ..bounds import optional
 from ..distribution import scale_of
 from .margins import OF_RARE, Expectation, People
+from .sets import USUAL_LENGTHS, sets_of
 
 #: Largest number of questions, and of pairs, that are planned; of more, a fixed sample.
 MAX_QUESTIONS, MAX_PAIRS = 100, 30
 
-#: Largest number of cells of a planned table of two questions.
+#: Largest number of cells of a planned table of several questions.
 _CELLS = 1_024
 
 #: Number of respondents with which every margin is small.
@@ -113,7 +114,31 @@ class Chosen:
         return [each for each in found if each is not None]
 
     def _summary(self, expected: Expectation, quantity: Planned) -> PlannedMargin | None:
-        possible = self.about(quantity)
+        return self._summary_of(expected, quantity, self.about(quantity))
+
+    def shares_of_lengths(self, expected: Expectation) -> list[PlannedMargin]:
+        """Plan the share of an answer to one question, of answers to two, and to three.
+
+        Longer tables than the reports identify, or than can be planned, are left out.
+        """
+        schema, found = self.survey.schema, []
+        positions = schema.positions([name for (name,) in self.questions])
+        longest = min(len(positions), expected.longest, USUAL_LENGTHS)
+        for length in range(1, longest + 1):
+            try:
+                sets = sets_of(schema, positions, length)
+            except DomainTooLarge:
+                break
+            names = [tuple(schema.names[j] for j in each) for each in sets]
+            planned = self._summary_of(expected, "share", names)
+            if planned is None:
+                break
+            found.append(planned)
+        return found
+
+    def _summary_of(
+        self, expected: Expectation, quantity: Planned, possible: Sequence[Names]
+    ) -> PlannedMargin | None:
         named = quantity == "odds_ratio" and self.query.outcome is not None
         margins = planned_margins(expected, some_of(possible), quantity, strict=named)
         if not margins:
@@ -168,7 +193,7 @@ def planned_margins(
     """
     found, known = {}, dict[object, float]()
     for names in about:
-        too_large = len(names) == 2 and expected.cells(names) > _CELLS
+        too_large = len(names) > 1 and expected.cells(names) > _CELLS
         if not strict and (too_large or not expected.identifies(names)):
             continue
         key = expected.likeness(names)

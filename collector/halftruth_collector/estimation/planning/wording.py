@@ -54,15 +54,15 @@ def _plans_rare(result: PlanResult) -> bool:
 def _line(result: PlanResult, margin: PlannedMargin) -> list[str]:
     line = [
         NAMES[margin.quantity],
-        _formatted(margin.quantity, margin.median),
-        _worst(margin),
+        formatted(margin.quantity, margin.median),
+        worst(margin),
         _verdict(result, margin),
     ]
     if result.relayed is not None:
         line.insert(2, _medians(result.relayed.margins).get(margin.quantity, _UNKNOWN))
     if _plans_rare(result):
         of_rare = margin.quantity in OF_RARE
-        line.insert(2, _formatted(margin.quantity, margin.rare) if of_rare else "")
+        line.insert(2, formatted(margin.quantity, margin.rare) if of_rare else "")
     if result.query.half_width is not None:
         count = margin.respondents_needed
         line.append("" if count is None else f"{count:,}".replace(",", GAP))
@@ -88,7 +88,7 @@ def mechanism_table(result: PlanResult) -> tuple[list[str], list[list[str]]]:
 
 def _medians(margins: Sequence[PlannedMargin]) -> dict[Planned, str]:
     """Return the typical margin of each quantity in words."""
-    return {each.quantity: _formatted(each.quantity, each.median) for each in margins}
+    return {each.quantity: formatted(each.quantity, each.median) for each in margins}
 
 
 def _verdict(result: PlanResult, margin: PlannedMargin) -> str:
@@ -103,7 +103,8 @@ def _verdict(result: PlanResult, margin: PlannedMargin) -> str:
     return ", ".join([typical, *others])
 
 
-def _formatted(quantity: Planned, width: float | None) -> str:
+def formatted(quantity: Planned, width: float | None) -> str:
+    """Return a planned margin in words; unknown if it is undetermined."""
     if width is None:
         return "none" if quantity in _DETECTABLE else _UNKNOWN
     match quantity:
@@ -115,20 +116,28 @@ def _formatted(quantity: Planned, width: float | None) -> str:
             return number(float(f"{width:.2g}"))
         case "odds_ratio":
             return number(float(f"{width:.3g}"))
-    if width >= UNDETERMINED:
-        return _UNKNOWN
-    return f"±{percent(width, 1)}" if quantity == "mean" else half_width(width)
+    if quantity == "mean" and width < UNDETERMINED:
+        return f"±{percent(width, 1)}"
+    return points(width)
 
 
-def _worst(margin: PlannedMargin) -> str:
+def points(width: float) -> str:
+    """Return a margin of a share in words."""
+    return half_width(width) if width < UNDETERMINED else _UNKNOWN
+
+
+def worst(margin: PlannedMargin) -> str:
     """Return the worst margin with its questions; empty if there is no other one."""
     if margin.examined == 1 and margin.quantity != "mean":
         return ""
     *given, about = margin.worst_of
-    said = f"{about} by {', '.join(given)}" if given else about
+    if margin.quantity == "share":
+        said = ", ".join(margin.worst_of)
+    else:
+        said = f"{about} by {', '.join(given)}" if given else about
     if margin.quantity == "mean" and margin.worst is not None and margin.unit is not None:
         return f"±{number(float(f'{margin.worst * margin.unit:.2g}'))} ({said})"
-    return f"{_formatted(margin.quantity, margin.worst)} ({said})"
+    return f"{formatted(margin.quantity, margin.worst)} ({said})"
 
 
 def headline(result: PlanResult) -> str:
@@ -167,16 +176,21 @@ the people.'
     few = f"one is {percent(RARE)} of the people"
     if rare is None:
         return f"{said_so}, none if {few}."
-    return f"{said_so}, of {_formatted('detectable_difference', rare)} if {few}."
+    return f"{said_so}, of {formatted('detectable_difference', rare)} if {few}."
+
+
+def definition(confidence: float, pilot: bool) -> str:
+    """Say what planned margins are."""
+    answers = "the answers of the pilot" if pilot else "evenly spread answers"
+    return (
+        f"Margins: half-widths of {percent(confidence)} intervals for {answers}; typical is the"
+        " median over questions or pairs of them, worst the worst of these."
+    )
 
 
 def footnotes(result: PlanResult) -> Iterator[str]:
     """Yield the definitions and assumptions of the table."""
-    answers = "the answers of the pilot" if result.pilot else "evenly spread answers"
-    yield (
-        f"Margins: half-widths of {percent(result.query.confidence)} intervals for {answers};"
-        " typical is the median over questions or pairs of them, worst the worst of these."
-    )
+    yield definition(result.query.confidence, result.pilot)
     if _plans_rare(result):
         yield (
             f"{_AT_RARE.capitalize()}: typical if {percent(RARE)} of the people are in the group or"
