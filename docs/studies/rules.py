@@ -5,11 +5,11 @@ import sys
 import numpy as np
 from halftruth_collector.estimation.bounds import normal_quantile
 from halftruth_collector.estimation.intervals import EVERYTHING, OUTSIDE
-from halftruth_collector.estimation.ratios import Quotients
 from halftruth_shared.results.charts import Axis, Curve, CurveChart
 from halftruth_shared.results.wording import number, percent
 from halftruth_studies.mining.coil import COUNTS, ITEMS, coil_items
 from halftruth_studies.mining.confidence import (
+    Confidences,
     chebyshev_interval,
     expected_counts,
     rule_confidences,
@@ -79,7 +79,7 @@ def rule_against_p(page: Page) -> None:
         (float(low), float(high)) for low, high in (chebyshev_interval(e, ALPHA) for e in expected)
     ]
     widths = {
-        "normal": [Z * float(e.variance) ** 0.5 for e in expected],
+        "normal": [Z * float(e.estimates.standard_error) for e in expected],
         "Chebyshev's": [(high - low) / 2 for low, high in intervals],
     }
     curves = (
@@ -123,10 +123,10 @@ def coverage(page: Page) -> None:
     for rule in COUNTS:
         for keep in COVERED:
             true, found = _simulated(rule, keep, COUNTS[rule].sum(), seed=1)
-            defined = np.isfinite(found.variance)
-            margin = Z * np.sqrt(found.variance[defined])
+            defined = np.isfinite(found.estimates.standard_error)
+            margin = Z * found.estimates.standard_error[defined]
             lower, upper = (end[defined] for end in chebyshev_interval(found, ALPHA))
-            sets = found.sets(Z)
+            sets = found.estimates.sets(Z)
             inside = (sets.lower <= true) & (true <= sets.upper)
             fieller = np.where(sets.kind == OUTSIDE, ~inside, inside) | (sets.kind == EVERYTHING)
             covered = (
@@ -171,7 +171,7 @@ def bias(page: Page) -> None:
     page.table("bias", ["p", "people", "bias", "by Equation 3.4", "after correction"], rows)
 
 
-def _simulated(rule: str, keep: float, people: int, seed: int) -> tuple[float, Quotients]:
+def _simulated(rule: str, keep: float, people: int, seed: int) -> tuple[float, Confidences]:
     """Return the true confidence of a rule, and its estimates in simulated surveys."""
     shares = COUNTS[rule] / COUNTS[rule].sum()
     chances = expected_counts(shares, keep, 1)

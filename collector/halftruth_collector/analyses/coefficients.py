@@ -50,8 +50,8 @@ def coefficient_rows(
     half_widths = quantile * fit.standard_error
     ends = fit.coefficients - half_widths, fit.coefficients + half_widths
     sets = ConfidenceSets.intervals(*ends)
-    if fit.ratio is not None:
-        sets = fit.ratio.sets(quantile)
+    if fit.sets is not None:
+        sets = fit.sets(quantile)
     p_values = 2 * scipy.special.ndtr(-np.abs(fit.z))
     adjusted = adjusted_p_values(p_values[1:], int(np.isfinite(p_values[1:]).sum()) or 1)
     terms = model.predictors.terms

@@ -23,16 +23,10 @@ from msgspec.structs import replace
 from ..estimation.answers import category_code
 from ..estimation.bounds import normal_quantile
 from ..estimation.columns import columns, covariance_of
-from ..estimation.contrasts import (
-    Contrasts,
-    Groups,
-    compare_groups,
-    shares_of,
-    trend_of,
-    trend_weights,
-)
+from ..estimation.contrasts import AnswerByGroup, compare_groups, shares_of, trend_of
+from ..estimation.estimates import Estimates, joint_covariance
 from ..estimation.independence import margins_within
-from ..estimation.intervals import SHARE
+from ..estimation.intervals import INTERVAL
 from ..estimation.reliability import NOT, grades
 from ..estimation.selection import adjusted_p_values
 from .base import Analysis, AnalysisContext, RowBuilder, answers_to, clearest, middle_answer
@@ -55,44 +49,42 @@ def compute(counted: AnalysisContext, query: ComparisonQuery) -> Result[Comparis
     reference = _reference(attribute, chosen, query.reference)
     names = [attribute.categories[code] for code in chosen]
     table = counted.estimator.table([query.groups, name])
-    groups = Groups.of_table(table, names, chosen, answer)
-    effects = compare_groups(groups, reference, query.effect, query.confidence)
-    of_effect, tested = QUANTITIES[query.effect], int(np.isfinite(effects.p_value).sum()) or 1
-    base = None if reference is None else names[reference]
+    groups = AnswerByGroup(table, names, chosen, answer)
     shares = shares_of(groups, query.confidence)
-    grade = None
+    effects = compare_groups(groups, reference, query.effect, query.confidence)
+    tested = int(np.isfinite(np.asarray(effects.p_value)).sum()) or 1
+    base = None if reference is None else names[reference]
+    sets, grade = shares.interval(query.confidence), None
     if not table.logit:
-        quantile = normal_quantile(1 - query.confidence)
-        margins = margins_within(table, [0], quantile)[chosen, answer]
-        grade = np.where(np.isfinite(shares.upper - shares.lower), grades(margins), NOT)
+        margins = margins_within(table, [0], normal_quantile(1 - query.confidence))
+        grade = np.where(sets.kind == INTERVAL, grades(margins[chosen, answer]), NOT)
     every = [shares, effects]
     rows = RowBuilder(
         group=answers_to(query.groups, label=query.groups), against=answers_to(query.groups)
     )
-    rows.add(shares.columns(SHARE, grade=grade), group=names)
+    rows.add(shares.columns(query.confidence, grade=grade), group=names)
+    adjusted = adjusted_p_values(np.asarray(effects.p_value), tested)
     rows.add(
-        effects.columns(of_effect, adjusted=adjusted_p_values(effects.p_value, tested)),
+        effects.columns(query.confidence, adjusted=adjusted),
         group=[name for name in names if name != base],
         against=base,
     )
     if query.trend:
         every.append(trend_of(groups, query.confidence))
-        of_trend = SHARE.contrast("trend", trend_weights(len(names)).tolist())
-        rows.add(every[2].columns(of_trend))
-    rows.add(columns(QUANTITIES["people"], groups.reports * groups.base), group=names)
+        rows.add(every[2].columns(query.confidence))
+    rows.add(columns(QUANTITIES["people"], table.reports * groups.base), group=names)
     covariance = None
     if query.covariance:
-        gradient = np.vstack([each.gradient for each in every])
-        known = gradient @ groups.covariance @ gradient.T
-        covariance = covariance_of(known, np.full((len(names), len(names)), np.nan))
+        unknown = np.full((len(names), len(names)), np.nan)
+        covariance = covariance_of(joint_covariance(every), unknown)
     return counted.result(
         query, rows.keys, rows.parts, caveats=[*_method(query, effects)], covariance=covariance
     )
 
 
-def _method(query: ComparisonQuery, effects: Contrasts) -> Iterator[Caveat]:
+def _method(query: ComparisonQuery, effects: Estimates) -> Iterator[Caveat]:
     """Yield notes on the intervals and p-values of comparisons."""
-    if np.isposinf(effects.upper).any():
+    if np.isposinf(effects.interval(query.confidence).upper).any():
         yield note("open ratios")
     if len(effects.value) > 1:
         yield note("adjusted", rate=1 - query.confidence, what="comparison")

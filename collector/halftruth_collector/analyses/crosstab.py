@@ -1,5 +1,6 @@
 """Cross-tabulation of two to four questions."""
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -25,17 +26,18 @@ from halftruth_shared.results.caveats import listed
 from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.wording import number, quoted, quoted_items, value
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from ..estimation.answers import present_items
-from ..estimation.association import in_order, measure_columns
+from ..estimation.association import estimate_measures, graded, in_order
 from ..estimation.bounds import Array, normal_quantile
 from ..estimation.columns import columns, covariance_of
+from ..estimation.contrasts import shares_within
+from ..estimation.estimates import Estimates, shares_of_table
 from ..estimation.independence import Departures, IndependenceTest, margins_within
-from ..estimation.intervals import INTERVAL, SHARE, UNDEFINED, table_intervals
-from ..estimation.ratios import conditional_covariance, conditional_shares
+from ..estimation.intervals import INTERVAL, UNDEFINED
 from ..estimation.reliability import NOT, grades
 from ..estimation.selection import adjusted_p_values
-from ..estimation.variances import error_parts
 from .base import Analysis, AnalysisContext, names_of_clearest
 from .deciding import AtLevel, decide_rows, p_in_words, tested_by
 from .shares import precision
@@ -52,19 +54,30 @@ _OF_ORDER = ("goodman_kruskal_gamma", "tau_b")
 _OF_TABLE = ("share", "base", "people")
 
 
-class _Crossed(NamedTuple):
-    """Rows of a cross-tabulation of attributes: the shares of cells, and then their bases.
+class _Tabulation(NamedTuple):
+    """A cross-tabulation of attributes: the shares of cells, followed by their bases.
 
-    `codes` are the answers of each row to each attribute, −1 for a sum over all answers. The
-    `covariance` of bases is NaN. `half_width` and `effective` belong to the cells.
+    `codes` are the answers of each row to each attribute, −1 for a sum over all answers, and `kept`
+    the rows of the result. Margins and effective reports belong to the cells.
     """
 
     codes: Codes
-    estimates: EstimateColumns
-    covariance: Array
-    half_width: Array
+    kept: NDArray[np.bool_]
+    shares: Estimates
+    columns: EstimateColumns
+    margins: Array
     effective: Array
     test: IndependenceTest
+
+    @property
+    def covariance(self) -> Array:
+        """Covariance of the kept rows; NaN for bases and where a share has no error."""
+        shares, whole = self.shares, np.full((len(self.codes),) * 2, np.nan)
+        known = np.isfinite(shares.standard_error)
+        whole[: len(known), : len(known)] = np.where(
+            known[:, None] & known, shares.covariance, np.nan
+        )
+        return whole[np.ix_(self.kept, self.kept)]
 
 
 def compute(counted: AnalysisContext, query: CrosstabQuery) -> Result[CrosstabQuery]:
@@ -78,8 +91,9 @@ def compute(counted: AnalysisContext, query: CrosstabQuery) -> Result[CrosstabQu
     else:
         parts, strength = _cross_options(counted, query, question), []
     of_measures = np.full((sum(map(len, strength)), len(answers)), -1)
-    codes = np.vstack([*(part.codes for part in parts), of_measures])
-    estimates = EstimateColumns.concatenate([*(part.estimates for part in parts), *strength])
+    codes = np.vstack([*(part.codes[part.kept] for part in parts), of_measures])
+    shown = (part.columns.take(part.kept) for part in parts)
+    estimates = EstimateColumns.concatenate([*shown, *strength])
     test = _most_significant([part.test for part in parts])
     p_values, adjusted = map(estimates.numbers, ("p_value", "adjusted_p_value"))
     if question is not None:
@@ -94,7 +108,7 @@ def compute(counted: AnalysisContext, query: CrosstabQuery) -> Result[CrosstabQu
     order = np.lexsort([last[:, axis] for axis in [*range(2, len(answers)), 0, 1]][::-1])
     codes, estimates = codes[order], estimates.take(order)
     margins = precision(
-        np.concatenate([part.half_width for part in parts]),
+        np.concatenate([part.margins[part.kept[: len(part.margins)]] for part in parts]),
         np.concatenate([part.effective for part in parts]),
     )
     # The total of rows or columns is a number of people.
@@ -149,7 +163,9 @@ def _multiple_response(schema: Schema, query: CrosstabQuery) -> str | None:
     return question
 
 
-def _cross_options(counted: AnalysisContext, query: CrosstabQuery, question: str) -> list[_Crossed]:
+def _cross_options(
+    counted: AnalysisContext, query: CrosstabQuery, question: str
+) -> list[_Tabulation]:
     """Cross each option of a multiple-response question, and keep the row of choosing it."""
     axis, parts = query.attributes.index(question), []
     for place, option in enumerate(counted.estimator.schema.options[question]):
@@ -165,56 +181,40 @@ def _cross_options(counted: AnalysisContext, query: CrosstabQuery, question: str
             kept |= of_all
         elif place == 0:
             kept |= codes[:, axis] < 0
-        parts.append(
-            _Crossed(
-                codes[kept],
-                part.estimates.take(kept),
-                part.covariance[np.ix_(kept, kept)],
-                part.half_width[kept[: len(part.half_width)]],
-                part.effective,
-                part.test,
-            )
-        )
+        parts.append(part._replace(codes=codes, kept=kept))
     return parts
 
 
-def _cross(counted: AnalysisContext, query: CrosstabQuery, names: Sequence[str]) -> _Crossed:
+def _cross(counted: AnalysisContext, query: CrosstabQuery, names: Sequence[str]) -> _Tabulation:
     """Cross-tabulate attributes: cells in row-major order, followed by the bases."""
     table = counted.estimator.table(names)
     given = _given(query)
-    known = table.identified_covariance()
-    shares = conditional_shares(table.value, known, given)
-    sets = shares.sets(normal_quantile(1 - query.confidence))
+    shares = shares_within(table, given)
+    sets = shares.interval(query.confidence)
     margins = margins_within(table, given, normal_quantile(1 - query.confidence)).ravel()
     unbounded = sets.kind != INTERVAL
-    unknown = np.isnan(shares.variance.ravel())
-    # The delta method is linear in the covariance, so it applies to both error parts.
-    of_these = conditional_covariance(table.value, table.alone.covariance(), given)
-    parts = error_parts(shares.variance.ravel(), np.where(unknown, np.nan, np.diag(of_these)))
     departures = Departures(table)
     p_values = 2 * scipy.special.ndtr(-np.abs(departures.scores.ravel()))
     reason = "the estimated share of its group is not above zero"
-    of_cells = columns(
-        SHARE,
-        shares.value,
-        np.sqrt(shares.variance),
-        sets,
-        grade=np.where(unbounded, NOT, grades(margins)),
-        errors=parts,
+    shares = dataclasses.replace(
+        shares,
         statistic=departures.residuals,
         p_value=p_values,
+        undefined=[reason if none else None for none in np.isnan(shares.value)],
+    )
+    of_cells = shares.columns(
+        query.confidence,
+        grade=np.where(unbounded, NOT, grades(margins)),
         adjusted=adjusted_p_values(p_values),
-        undefined=[reason if none else None for none in np.isnan(shares.value.ravel())],
     )
     codes = np.indices(table.value.shape).reshape(len(names), -1).T
     of_bases, bases = _bases(counted, query, names)
-    covariance = conditional_covariance(table.value, known, given)
-    covariance[unknown], covariance[:, unknown] = np.nan, np.nan
-    covariance = np.pad(covariance, (0, len(of_bases)), constant_values=np.nan)
-    return _Crossed(
-        np.vstack([codes, of_bases]),
+    codes = np.vstack([codes, of_bases])
+    return _Tabulation(
+        codes,
+        np.ones(len(codes), dtype=np.bool_),
+        shares,
         EstimateColumns.concatenate([of_cells, *bases]),
-        covariance,
         np.where(sets.kind == UNDEFINED, np.nan, np.where(unbounded, np.inf, margins)),
         np.ravel(table.effective_reports),
         departures.test(),
@@ -244,9 +244,8 @@ def _bases(
     parts = [columns(number, people, ends=(ends[0], ends[1]))]
     if of:
         table = counted.estimator.table(of, answering=others)
-        error = np.sqrt(table.variance())
-        sets = table_intervals(table, query.confidence)
-        parts.insert(0, columns(QUANTITIES["base"], table.value, error, sets))
+        base = dataclasses.replace(shares_of_table(table, QUANTITIES["base"]), parts=None)
+        parts.insert(0, base.columns(query.confidence))
     codes = np.full((people.size, len(names)), -1)
     codes[:, given] = np.indices(people.shape).reshape(len(given), people.size).T
     return np.tile(codes, (len(parts), 1)), parts
@@ -262,8 +261,8 @@ def _measures(counted: AnalysisContext, query: CrosstabQuery) -> list[EstimateCo
         *_MEASURES,
     )
     table = counted.estimator.table(names)
-    found = measure_columns(schema, table, {}, chosen)
-    return [each.columns(query.confidence) for each in found]
+    found = estimate_measures(schema, table, {}, chosen)
+    return [graded(*each, query.confidence) for each in found]
 
 
 def _most_significant(tests: Sequence[IndependenceTest]) -> Test:
@@ -280,12 +279,12 @@ def _most_significant(tests: Sequence[IndependenceTest]) -> Test:
 
 
 def _covariance(
-    parts: Sequence[_Crossed], order: Codes, estimates: EstimateColumns
+    parts: Sequence[_Tabulation], order: Codes, estimates: EstimateColumns
 ) -> list[list[float | None]]:
     """Return the covariance of all rows; it is known only within the shares of one part."""
     whole, start = np.full((len(order), len(order)), np.nan), 0
     for part in parts:
-        rows = slice(start, start + len(part.codes))
+        rows = slice(start, start + int(part.kept.sum()))
         whole[rows, rows] = part.covariance
         start = rows.stop
     whole = whole[np.ix_(order, order)]

@@ -4,7 +4,6 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import scipy
 from halftruth_shared import Attribute, ParameterError, Survey
 from halftruth_shared.analyses.distribution import DistributionQuery
 from halftruth_shared.errors import listing
@@ -12,6 +11,7 @@ from halftruth_shared.results import (
     QUANTITIES,
     Block,
     Caveat,
+    EstimateColumns,
     Result,
     Show,
     note,
@@ -23,16 +23,10 @@ from halftruth_shared.results.wording import quoted, quoted_items
 from msgspec.structs import replace
 
 from ..estimation.answers import answers_of
-from ..estimation.bounds import Array, normal_quantile
+from ..estimation.bounds import Array
 from ..estimation.columns import columns
-from ..estimation.contrasts import Contrasts
-from ..estimation.distribution import (
-    Distributions,
-    Scale,
-    scale_of,
-    scores_of_mean_differences,
-)
-from ..estimation.intervals import SHARE, deviation_of, mean_of
+from ..estimation.distribution import GroupedAnswers, Scale, scale_of
+from ..estimation.estimates import Estimates
 from ..estimation.selection import adjusted_p_values
 from .base import Analysis, AnalysisContext, RowBuilder, answers_to, errors_naming
 from .deciding import AtLevel, as_selected, claimed, count_in_words, decide_rows
@@ -63,21 +57,19 @@ def compute(counted: AnalysisContext, query: DistributionQuery) -> Result[Distri
         by.append([grouping.name])
         groups = answers_of(grouping)
     reference = _reference(query, groups)
-    of_groups = [_distributions(counted, [*names, attribute.name]) for names in by]
+    every = [_grouped(counted, [*names, attribute.name]) for names in by]
     rows = _Rows(query, scale, groups)
-    rows.add_moments(of_groups)
+    rows.add_moments(every)
     if reference is not None:
-        table = counted.estimator.table([*by[-1], attribute.name])
-        z = scores_of_mean_differences(counted.estimator.schema, table, scale.values, reference)
-        rows.add_differences(of_groups[-1], reference, z)
-    rows.add_percentiles(of_groups)
-    rows.add_shares(of_groups)
-    base = np.concatenate([each.base for each in of_groups])
+        rows.add_differences(every[-1], reference)
+    rows.add_percentiles(every)
+    rows.add_shares(every)
+    base = np.concatenate([each.base for each in every])
     rows.add(
         columns(QUANTITIES["people"], counted.estimator.table([attribute.name]).reports * base),
         group=rows.names[: len(base)],
     )
-    falls = any((each.share.value < 0).any() for each in of_groups)
+    falls = any((each.shares(each.table.value)[each.defined] < 0).any() for each in every)
     return counted.result(
         query, rows.keys, rows.parts, caveats=[*_caveats(query, attribute, scale, groups, falls)]
     )
@@ -88,7 +80,6 @@ class _Rows(RowBuilder):
 
     def __init__(self, query: DistributionQuery, scale: Scale, groups: Sequence[str]) -> None:
         self.query, self.scale, self.groups = query, scale, groups
-        self.z = normal_quantile(1 - query.confidence)
         #: Everybody and the groups.
         self.names = [None, *groups]
         of_groups = {}
@@ -101,89 +92,67 @@ class _Rows(RowBuilder):
             percentile={"kind": "number"},
         )
 
-    def add_moments(self, every: Sequence[Distributions]) -> None:
+    def add_moments(self, every: Sequence[GroupedAnswers]) -> None:
         """Add the mean and the standard deviation of everybody and of each group."""
-        values = self.scale.values
-        for of, how in (
-            (mean_of(values), Distributions.means),
-            (deviation_of(values), Distributions.deviations),
-        ):
+        for how in (GroupedAnswers.means, GroupedAnswers.deviations):
             for names, each in zip(([None], self.groups), every, strict=False):
-                found = how(each, values, self.z)
+                found = how(each, self.scale.values)
                 known = zip(np.isfinite(found.value), each.defined, strict=True)
                 reasons = [None if yes else _NO_VARIANCE if d else _TOO_SMALL for yes, d in known]
-                part = dataclasses.replace(found, undefined=reasons).columns(of)
-                self.add(part, group=names)
+                self._add(found, reasons, group=names)
 
-    def add_differences(self, within: Distributions, reference: int, z: Array) -> None:
+    def add_differences(self, within: GroupedAnswers, reference: int) -> None:
         """Add the difference of each group's mean from that of the reference, with its test."""
-        values = self.scale.values
-        found = within.mean_differences(values, reference, self.z)
-        z = np.where(np.isfinite(found.value), z, np.nan)
-        p_value = 2 * scipy.special.ndtr(-np.abs(z))
-        tested = int(np.isfinite(p_value).sum()) or 1
+        found = within.mean_differences(self.scale.values, reference)
         reasons = [_TOO_SMALL if none else None for none in np.isnan(found.value)]
-        part = dataclasses.replace(found, p_value=p_value, undefined=reasons).columns(
-            mean_of(values).contrast("mean_difference", [1, -1]),
-            statistic=z,
-            adjusted=adjusted_p_values(p_value, tested),
-        )
-        against = self.groups[reference]
-        self.add(part, group=[g for g in self.groups if g != against], against=against)
+        adjusted, against = None, self.groups[reference]
+        if found.p_value is not None:
+            tested = int(np.isfinite(found.p_value).sum()) or 1
+            adjusted = adjusted_p_values(found.p_value, tested)
+        others = [group for group in self.groups if group != against]
+        self._add(found, reasons, adjusted=adjusted, group=others, against=against)
 
-    def add_percentiles(self, every: Sequence[Distributions]) -> None:
+    def add_percentiles(self, every: Sequence[GroupedAnswers]) -> None:
         """Add the percentiles of everybody and of each group."""
-        values, edges = self.scale.values, self.scale.edges
-        members = [(each, place) for each in every for place in range(len(each))]
-        places = range(len(self.query.percentiles))
-        rows = [(group, place) for place in places for group in range(len(members))]
-        value, lower, upper = np.full((3, len(rows)), np.nan)
-        for i, (group, place) in enumerate(rows):
-            each, member = members[group]
-            if not each.defined[member]:
-                continue
-            share = self.query.percentiles[place] / 100
-            value[i], low, high = each.quantile(member, share, values, self.z, edges)
-            if each.known:
-                lower[i], upper[i] = low, high
-        of = mean_of(values, edges, "percentile")
-        reasons = [_TOO_SMALL if none else None for none in np.isnan(value)]
-        part = columns(of, value, np.nan, (lower, upper), undefined=reasons)
-        self.add(
-            part,
-            group=[self.names[group] for group, _ in rows],
-            percentile=[str(self.query.percentiles[place]) for _, place in rows],
-        )
+        for percentile in self.query.percentiles:
+            for names, each in zip(([None], self.groups), every, strict=False):
+                found = each.quantile(percentile / 100, self.scale.values, self.scale.edges)
+                reasons = [_TOO_SMALL if none else None for none in np.isnan(found.value)]
+                self._add(found, reasons, group=names, percentile=str(percentile))
 
-    def add_shares(self, every: Sequence[Distributions]) -> None:
+    def add_shares(self, every: Sequence[GroupedAnswers]) -> None:
         """Add the share and the cumulative share of each answer."""
+        answers, confidence = self.scale.answers, self.query.confidence
         groups = np.flatnonzero(np.concatenate([each.defined for each in every]))
         if not len(groups):
             return
-        answers = self.scale.answers
-        for of, jets in (
-            (SHARE, [each.share for each in every]),
-            (QUANTITIES["cumulative_share"], [each.cumulative for each in every]),
-        ):
-            errors = [
-                jet.standard_error(each.covariance) for each, jet in zip(every, jets, strict=True)
-            ]
-            value, error = (
-                np.concatenate(found)[groups].T.ravel()
-                for found in ([jet.value for jet in jets], errors)
-            )
+        # Rows are in the order of answers, then of groups.
+        codes, of_groups = (each.ravel() for each in np.indices((len(answers), len(groups))))
+        order = groups[of_groups] * len(answers) + codes
+        for how in (GroupedAnswers.each_share, GroupedAnswers.cumulative):
+            parts = [how(each).columns(confidence) for each in every]
             self.add(
-                Contrasts.normal(value, error, self.z).columns(of),
-                group=[self.names[group] for group in groups] * len(answers),
-                answer=np.repeat(answers, len(groups)).tolist(),
+                EstimateColumns.concatenate(parts).take(order),
+                group=[self.names[group] for group in groups[of_groups]],
+                answer=[answers[code] for code in codes],
             )
 
+    def _add(
+        self,
+        found: Estimates,
+        reasons: Sequence[str | None] | None = None,
+        adjusted: Array | None = None,
+        **values: Sequence[str | None] | str | None,
+    ) -> None:
+        part = dataclasses.replace(found, undefined=reasons)
+        self.add(part.columns(self.query.confidence, adjusted=adjusted), **values)
 
-def _distributions(counted: AnalysisContext, names: list[str]) -> Distributions:
-    """Return the distributions in a table; errors about both attributes name the groups."""
+
+def _grouped(counted: AnalysisContext, names: list[str]) -> GroupedAnswers:
+    """Return the answers in a table; errors about both attributes name the groups."""
     with errors_naming("attribute" if len(names) == 1 else "groups"):
         table = counted.estimator.table(names)
-        return Distributions.of_table(counted.estimator.schema, table)
+        return GroupedAnswers.of_table(counted.estimator.schema, table)
 
 
 def _reference(query: DistributionQuery, groups: Sequence[str]) -> int | None:

@@ -21,7 +21,7 @@ from ..estimation.answers import answers_of, nothing_missing, presence
 from ..estimation.automatic import FEW_PREDICTORS, determines_regression, modelled
 from ..estimation.bounds import Array
 from ..estimation.columns import covariance_of
-from ..estimation.contrasts import Groups, compare_groups
+from ..estimation.contrasts import AnswerByGroup, compare_groups
 from ..estimation.domain import Domain
 from ..estimation.equation import Equation, equation
 from ..estimation.linear import fit_linear_pairs, fit_linear_table
@@ -240,7 +240,7 @@ def _scores_of_shares(
         return None
     table = counted.estimator.table(model.names)
     [answer] = model.present.values()
-    groups = Groups.of_table(
+    groups = AnswerByGroup(
         table,
         predictor.categories,
         range(len(predictor.categories)),
@@ -248,7 +248,7 @@ def _scores_of_shares(
     )
     reference = predictor.categories.index(model.reference[predictor.name])
     effects = compare_groups(groups, reference, confidence=query.confidence)
-    p_values = np.maximum(effects.p_value, np.finfo(float).tiny)
+    p_values = np.maximum(np.asarray(effects.p_value), np.finfo(float).tiny)
     z = -np.sign(effects.value) * scipy.special.ndtri(p_values / 2)
     return np.concatenate([[np.nan], z])
 

@@ -16,8 +16,9 @@ from halftruth_shared.results.caveats import Weight
 from ..estimation import Estimator
 from ..estimation.bounds import Array, normal_quantile
 from ..estimation.columns import columns
-from ..estimation.intervals import share_interval, table_intervals
-from ..estimation.reliability import WELL_FILLED, guess_reliability, margin, reliability, typical
+from ..estimation.estimates import shares_of_table
+from ..estimation.intervals import share_interval
+from ..estimation.reliability import WELL_FILLED, guess_reliability, reliability, typical
 
 
 def share_columns(
@@ -48,10 +49,10 @@ def share_columns(
         weight: Weight = "note" if word == "usable" else "warning"
         caveats = [Caveat(code="typical error", values=values, weight=weight)]
         return guesses, [*caveats, note("best guesses")]
-    ends = table_intervals(table, query.confidence)
-    error, errors = np.sqrt(table.variance()), table.error_parts()
-    estimates = columns(of, support, error, ends, errors=errors)
-    caveats = [precision(margin(*ends), table.effective_reports, **about)]
+    shares = shares_of_table(table, of)
+    estimates = shares.columns(query.confidence)
+    margins = shares.interval(query.confidence).half_width
+    caveats = [precision(margins, table.effective_reports, **about)]
     effective = effective_reports(estimates)
     if effective is not None and not question:
         caveats.append(note("effective reports", reports=effective))

@@ -33,7 +33,7 @@ from halftruth_shared.results.wording import quoted, quoted_items
 
 from ..estimation.answers import category_code
 from ..estimation.bounds import Array
-from ..estimation.contrasts import Contrasts
+from ..estimation.estimates import Estimates
 from ..estimation.selection import adjusted_p_values
 from ..estimation.waves import Rows, contrast, levels_of, slope_weights, stacked
 from .base import Analysis, AnalysisContext, RowBuilder, answers_to, clearest
@@ -76,7 +76,7 @@ def compute(counted: AnalysisContext, query: WavesQuery) -> Result[WavesQuery]:
         asked = []
         for place, wave in waves:
             about, reason = _difference(schema, wave, name, query.groups)
-            levels: dict[Rows, Contrasts] = {}
+            levels: dict[Rows, Estimates] = {}
             if reason in ("", _REWORDED):
                 try:
                     levels = levels_of(
@@ -207,27 +207,26 @@ def _reference(counted: AnalysisContext, query: WavesQuery) -> str | None:
 
 
 def _contrasts(
-    query: WavesQuery, rows: Rows, levels: Mapping[int, Contrasts]
+    query: WavesQuery, rows: Rows, levels: Mapping[int, Estimates]
 ) -> Iterator[tuple[int, EstimateColumns, _Values]]:
     """Yield levels, changes and the trend of the numbers of one question, each with its kind."""
     waves, every = [*levels], [*levels.values()]
-    yield _LEVEL, *_columns(rows, every, [(wave, None) for wave in waves])
-    of_waves, changes, weights = [], [], np.zeros(0)
+    yield _LEVEL, *_columns(query, rows, every, [(wave, None) for wave in waves])
+    of_waves, changes = [], []
     for place, wave in enumerate(waves):
         check_deadline()
         since = _since(query, waves, place)
         if since is not None:
             weights = np.eye(len(waves))[place] - np.eye(len(waves))[since]
-            changes.append(contrast(every, weights))
+            changes.append(contrast(every, weights, _contrast(rows, _CHANGES, weights)))
             of_waves.append((wave, waves[since]))
     if changes:
-        change = rows._replace(of=_contrast(rows, _CHANGES, weights))
-        yield _CHANGE, *_columns(change, changes, of_waves)
+        yield _CHANGE, *_columns(query, rows, changes, of_waves)
     # With two waves the trend equals the change.
     if len(waves) > 2:
         weights = slope_weights(every, waves)
-        trend = rows._replace(of=_contrast(rows, _TRENDS, weights))
-        yield _TREND, *_columns(trend, [contrast(every, weights)], [(None, None)])
+        trend = contrast(every, weights, _contrast(rows, _TRENDS, weights))
+        yield _TREND, *_columns(query, rows, [trend], [(None, None)])
 
 
 def _contrast(rows: Rows, names: tuple[str, str], weights: Array) -> Quantity:
@@ -245,7 +244,10 @@ def _since(query: WavesQuery, waves: Sequence[int], place: int) -> int | None:
 
 
 def _columns(
-    rows: Rows, each: Sequence[Contrasts], of_waves: Sequence[tuple[int | None, int | None]]
+    query: WavesQuery,
+    rows: Rows,
+    each: Sequence[Estimates],
+    of_waves: Sequence[tuple[int | None, int | None]],
 ) -> tuple[EstimateColumns, _Values]:
     """Return the rows of each number, in the order of waves, with the values of their keys."""
     pairs = [
@@ -253,12 +255,10 @@ def _columns(
     ]
     answers, groups, waves, since = zip(*pairs, strict=True)
     every = stacked(each)
-    known = np.where(np.isnan(every.value), np.nan, 0.0)
-    reason = _LACKING if every.p_value.size else _NOBODY
-    undefined = [reason if one else None for one in np.isnan(known).ravel()]
-    lower, upper = every.lower + known, every.upper + known
-    estimates = replace(every, lower=lower, upper=upper, undefined=undefined).columns(rows.of)
-    return estimates, {
+    known = np.isfinite(every.value)
+    reason = _NOBODY if every.p_value is None else _LACKING
+    every = every.where(known, [None if yes else reason for yes in known])
+    return every.columns(query.confidence), {
         "question": rows.attribute,
         "answer": answers,
         "group": groups,
@@ -303,11 +303,7 @@ def decide(result: Result[WavesQuery], at_level: AtLevel) -> tuple[list[Test], l
     if not places:
         return [], [Claim(kind="untested")]
     rate = 1 - result.query.confidence
-    tests, claims = decide_rows(result, at_level, "changed", places, name="score", rate=rate)
-    # Only equality of shares is tested with the errors under the null hypothesis.
-    if tests and (result.query.groups or result.rows[claims[0].rows[0]]["answer"] is None):
-        tests = [msgspec.structs.replace(test, name="Wald") for test in tests]
-    return tests, claims
+    return decide_rows(result, at_level, "changed", places, name="score", rate=rate)
 
 
 def state(result: Result[WavesQuery], claim: Claim) -> str:

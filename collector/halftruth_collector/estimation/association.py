@@ -7,10 +7,11 @@ at independence are corrected to second order.
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 from halftruth_shared import Attribute, ParameterError, Schema
@@ -19,9 +20,9 @@ from halftruth_shared.results import EstimateColumns, Quantity, Texts
 from numpy.typing import NDArray
 
 from .answers import answered, answers_of, presence
-from .bounds import Array, normal_quantile
-from .columns import columns
-from .gradients import Jet, SecondOrder
+from .bounds import Array, normal_quantile, significantly_positive
+from .estimates import Estimates, delta_error, differentiate, normal_sets
+from .intervals import ConfidenceSets
 from .measures import (
     MEASURE_NAMES,
     OF_MANY,
@@ -30,12 +31,12 @@ from .measures import (
     UNCLEAR,
     UNCLEAR_CELL,
     Cells,
+    Factors,
     Measure,
     check_measures,
     find_measure,
 )
 from .merging import MergedTable
-from .ratios import Linear, Ratios
 from .reliability import grades, margin
 from .table import Table
 
@@ -57,137 +58,155 @@ MAX_ASSOCIATED = 32
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Batch of R tables with their covariances, from which measures are computed.
+    """R tables of one shape, from which measures are computed.
 
     Attributes
     ----------
-    cells : Cells
-        Cells with gradients in V variables.
+    shares : ndarray, shape (*table, R)
+    directions : ndarray, shape (*table, 1, V)
+        Gradient of the cells in V variables.
     covariance : ndarray, shape (R, V, V)
-        Covariance of the variables.
+        Of the variables.
     reports : int
         N.
     """
 
-    cells: Cells
+    shares: Array
+    directions: Array
     covariance: Array
     reports: int
 
-    @cached_property
-    def clear_margins(self) -> NDArray[np.bool_]:
-        """Mask of the tables in which the share of every category is significantly above zero."""
-        return self.clear(self.cells.margins)
-
-    @cached_property
-    def clear_cells(self) -> NDArray[np.bool_]:
-        """Mask of the tables in which every cell is far enough above zero for its logarithm."""
-        return self.clear([self.cells.table], _CLEAR_OF_LOGARITHMS)
-
-    def clear(self, shares: Sequence[Jet], quantile: float = 0.0) -> NDArray[np.bool_]:
-        """Return the tables in which all shares are significantly above zero."""
-        batch = self.cells.table.value.ndim - len(self.cells.margins)
-        clear = [jet.clear(self.covariance, quantile) for jet in shares]
-        each = [one.all(axis=tuple(range(one.ndim - batch))).reshape(-1) for one in clear]
-        return np.asarray(np.all(each, axis=0))
-
-    @cached_property
-    def along(self) -> Cells:
-        """The cells, with the columns of the covariance of each table as their gradients."""
-        table = self.cells.table
-        axes = len(self.cells.margins)
-        size = math.prod(table.shape[:axes])
-        gradient = table.gradient.reshape(size, -1, table.gradient.shape[-1]).swapaxes(0, 1)
-        covariance = gradient @ self.covariance @ gradient.swapaxes(1, 2)
-        columns = covariance.swapaxes(0, 1).reshape(*table.shape, size)
-        return Cells(Jet(table.value, columns), axes)
-
     @classmethod
-    def single(cls, support: Array, covariance: Array, reports: int) -> "Batch":
-        """Make a batch of one table with the covariance of its cells."""
-        return cls(Cells(Jet.variables(support), support.ndim), covariance[None], reports)
+    def of_tables(cls, shares: Array, covariance: Array, reports: int) -> "Batch":
+        """Make a batch of tables with the covariances of their cells, shape (R, cells, cells)."""
+        shape = shares.shape[:-1]
+        size = math.prod(shape)
+        return cls(shares, np.eye(size).reshape(*shape, 1, size), covariance, reports)
+
+    def cells(self, shares: Any) -> Cells:
+        """Return the shares, or their steps, under the names of the literature."""
+        return Cells(shares, self.shares.ndim - 1)
+
+    def values(self, function: Callable[[Cells], Any]) -> tuple[Array, Array]:
+        """Return a function of each table with its gradient: shapes (…, R) and (…, R, V)."""
+        return differentiate(lambda p: function(self.cells(p)), self.shares, self.directions)
+
+    @cached_property
+    def cell_covariance(self) -> Array:
+        """Covariance of the cells of each table, shape (R, cells, cells)."""
+        cells = self.directions.reshape(-1, self.directions.shape[-1])
+        return np.asarray(cells @ self.covariance @ cells.T)
+
+    def curvature(self, slopes: Callable[[Cells], Any]) -> Array:
+        """Return the product H V of each table, shape (R, cells, cells), from ∇g in the cells."""
+        size = self.cell_covariance.shape[-1]
+        along = np.moveaxis(self.cell_covariance, 1, 0).reshape(*self.shares.shape, size)
+        _, change = differentiate(lambda p: slopes(self.cells(p)), self.shares, along)
+        return change.reshape(size, -1, size).swapaxes(0, 1)
+
+    def clear(
+        self, shares: Callable[[Cells], Sequence[Any]], quantile: float = 0.0
+    ) -> NDArray[np.bool_]:
+        """Return the tables in which all shares are significantly above zero."""
+        found = np.ones(self.shares.shape[-1], dtype=bool)
+        for number in range(len(shares(self.cells(self.shares)))):
+            value, gradient = self.values(partial(_part, shares, number))
+            error = np.where(np.isnan(value), np.nan, delta_error(gradient, self.covariance))
+            clear = significantly_positive(value, error, quantile)
+            found &= clear.reshape(-1, len(found)).all(axis=0)
+        return found
 
 
-FirstOrSecond = Linear | SecondOrder
-
-
-@dataclass(frozen=True, eq=False)
-class MeasureColumn:
-    """One measure of a batch of tables.
-
-    Attributes
-    ----------
-    value, standard_error : ndarray, shape (R,)
-        NaN if undefined. The standard error of a ratio is that of its logarithm.
-    reason : ndarray of int, shape (R,)
-        Reason why the value is undefined, as a position in `REASONS`; −1 if it is defined.
-    """
-
-    name: str
-    value: Array
-    standard_error: Array
-    reason: NDArray[np.int64]
-    estimate: FirstOrSecond
-    measure: Measure
-    quantity: Quantity
-
-    def interval(self, confidence: float) -> tuple[Array, Array]:
-        """Return normal intervals; an end is infinite if unbounded, and NaN if undefined."""
-        quantile = normal_quantile(1 - confidence)
-        known = np.where(np.isnan(self.standard_error), np.nan, 0.0)
-        with np.errstate(invalid="ignore"):
-            lower, upper = (end.reshape(-1) + known for end in self.estimate.interval(quantile))
-        return lower, upper
-
-    def columns(self, confidence: float, *, judged_at: float | None = None) -> EstimateColumns:
-        """Return columns of a result; `judged_at` is the confidence level for the reliability."""
-        judged_at = judged_at or confidence
-        margins = margin(*self.interval(judged_at), ratio=self.measure.ratio)
-        if self.measure.to_expected:
-            # Standard error of the ratio to the expected share, at independence.
-            error = self.standard_error * self.value
-            with np.errstate(over="ignore"):
-                margins = np.exp(normal_quantile(1 - judged_at) * error)
-        return columns(
-            replace(self.quantity, name=self.name),
-            self.value,
-            self.standard_error,
-            self.interval(confidence),
-            grade=grades(margins, ratio=self.measure.ratio),
-            undefined=Texts(self.reason, REASONS),
-        )
-
-
-def evaluate(measure: Measure, tables: Batch, name: str | None = None) -> MeasureColumn:
-    """Compute one measure of a batch of R tables, with standard errors by the delta method."""
-    cells, n = tables.cells, float(tables.reports)
+def evaluate(measure: Measure, tables: Batch, name: str | None = None) -> Estimates:
+    """Compute one measure of each of R tables, with standard errors by the delta method."""
+    n, cells = float(tables.reports), tables.cells(tables.shares)
+    of = replace(measure.quantity(cells, n), name=name or measure.name)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        plain = measure.of(cells, n)
+        plain, gradient = tables.values(lambda each: measure.of(each, n))
+        plain, gradient = plain.reshape(-1), gradient.reshape(len(tables.covariance), -1)
         if measure.factors is not None:
-            estimate: FirstOrSecond = Ratios.of(*measure.factors(cells), tables.covariance)
+            found = _ratio(of, measure.factors, tables)
         elif measure.slopes is not None:
-            estimate = SecondOrder.of(plain, measure.slopes(tables.along, n), tables.covariance)
+            slopes = measure.slopes
+            change = tables.curvature(lambda each: slopes(each, n))
+            found = _second_order(of, plain, delta_error(gradient, tables.covariance), change)
         else:
-            estimate = Linear(plain, tables.covariance)
-        value = estimate.value.reshape(-1)
-        error = estimate.standard_error.reshape(-1)
-        if measure.slopes is None:
-            error = np.where(_cancelled(plain, tables), np.nan, error)
+            error = np.where(np.isnan(plain), np.nan, delta_error(gradient, tables.covariance))
+            found = Estimates(of, plain, error, normal_sets(plain, error))
+    if measure.slopes is None:
+        cancelled = _cancelled(gradient, tables)
+        error = np.where(cancelled, np.nan, found.standard_error)
+    else:
+        error = found.standard_error
     estimable = _rests_on_clear_shares(measure, tables) & np.isfinite(error)
-    reason = np.where(np.isfinite(value), -1, tables.cells.reason.reshape(-1))
+    reason = np.where(np.isfinite(found.value), -1, cells.reason.reshape(-1))
     if measure.slopes is not None:
         # Without bias correction the measure would show an association under independence.
         unclear = UNCLEAR_CELL if measure.logarithms else UNCLEAR
-        reason = np.where(np.isfinite(plain.value.reshape(-1)) & ~estimable, unclear, reason)
-    known = reason < 0
-    return MeasureColumn(
-        name or measure.name,
-        np.where(known, value, np.nan),
-        np.where(known & estimable, error, np.nan),
-        reason,
-        estimate,
-        measure,
-        measure.quantity(cells, n),
+        reason = np.where(np.isfinite(plain) & ~estimable, unclear, reason)
+    known, sets = reason < 0, found.sets
+    error = np.where(known & estimable, error, np.nan)
+    return replace(
+        found,
+        value=np.where(known, found.value, np.nan),
+        standard_error=error,
+        sets=lambda quantile: sets(quantile).where(~np.isnan(error)),
+        undefined=Texts(reason, REASONS),
     )
+
+
+def _ratio(of: Quantity, factors: Callable[[Cells], Factors], tables: Batch) -> Estimates:
+    numerators, denominators = factors(tables.cells(tables.shares))
+    signs = [1] * len(numerators) + [-1] * len(denominators)
+
+    def every(cells: Cells) -> Any:
+        return np.stack([each for side in factors(cells) for each in side])
+
+    return Estimates.ratio(of, *tables.values(every), signs, tables.covariance)
+
+
+def _second_order(of: Quantity, plain: Array, error: Array, change: Array) -> Estimates:
+    """Return measures corrected to second order, see `measures`.
+
+    Parameters
+    ----------
+    plain, error : ndarray, shape (R,)
+        g of the estimated tables, and its errors by the delta method.
+    change : ndarray, shape (R, cells, cells)
+        H V.
+    """
+    bias = np.trace(change, axis1=1, axis2=2) / 2
+    least = (change * change.swapaxes(1, 2)).sum(axis=(1, 2)) / 2
+    least = np.where(least >= 0, least, np.nan)
+    growth = np.where(plain > 0, error**2 / np.where(plain > 0, plain, 1), 0.0)
+    value = np.maximum(plain - bias, 0.0)
+
+    def sets(quantile: float) -> ConfidenceSets:
+        middle = value + quantile**2 * growth / 2
+        with np.errstate(invalid="ignore"):
+            half_width = np.sqrt(middle**2 - value**2 + quantile**2 * least)
+        return ConfidenceSets.intervals(np.maximum(middle - half_width, 0.0), middle + half_width)
+
+    return Estimates(of, value, np.sqrt(least + growth * value), sets)
+
+
+def graded(
+    measure: Measure, estimates: Estimates, confidence: float, judged_at: float | None = None
+) -> EstimateColumns:
+    """Return columns of a result; `judged_at` is the confidence level for the reliability."""
+    judged_at = judged_at or confidence
+    sets = estimates.interval(judged_at)
+    margins = margin(sets.lower, sets.upper, ratio=measure.ratio)
+    if measure.to_expected:
+        # Standard error of the ratio to the expected share, at independence.
+        error = estimates.standard_error * estimates.value
+        with np.errstate(over="ignore"):
+            margins = np.exp(normal_quantile(1 - judged_at) * error)
+    return estimates.columns(confidence, grade=grades(margins, ratio=measure.ratio))
+
+
+def _part(shares: Callable[[Cells], Sequence[Any]], number: int, cells: Cells) -> Any:
+    return shares(cells)[number]
 
 
 def _rests_on_clear_shares(measure: Measure, tables: Batch) -> NDArray[np.bool_]:
@@ -195,29 +214,26 @@ def _rests_on_clear_shares(measure: Measure, tables: Batch) -> NDArray[np.bool_]
     if measure.factors is not None:
         return np.ones(len(tables.covariance), dtype=bool)
     if measure.logarithms:
-        return tables.clear_cells
+        return tables.clear(lambda cells: [cells.table], _CLEAR_OF_LOGARITHMS)
     # A stricter rule would select the surveys in which a rare answer is frequent by chance.
-    if measure.denominators is not None:
-        return tables.clear(measure.denominators(tables.cells))
-    return tables.clear_margins
+    return tables.clear(measure.denominators or (lambda cells: cells.margins))
 
 
-def _cancelled(plain: Jet, tables: Batch) -> NDArray[np.bool_]:
+def _cancelled(gradient: Array, tables: Batch) -> NDArray[np.bool_]:
     """Return the tables in which the first-order errors cancel, so that the delta method fails."""
-    gradient = plain.gradient.reshape(-1, plain.gradient.shape[-1])
     cells = np.diagonal(tables.covariance, axis1=1, axis2=2)
     behind = (gradient**2).max(axis=1, initial=0.0) * cells.max(axis=1, initial=0.0)
-    variance = plain.standard_error(tables.covariance).reshape(-1) ** 2
+    variance = delta_error(gradient, tables.covariance) ** 2
     return np.asarray((variance <= _CANCELLED * behind) & (cells > 0).any(axis=1))
 
 
-def measure_columns(
+def estimate_measures(
     schema: Schema,
     table: Table,
     present: Mapping[str, str],
     names: Sequence[str] | None,
-) -> list[MeasureColumn]:
-    """Return measures of one table of two or more attributes, with their standard errors.
+) -> list[tuple[Measure, Estimates]]:
+    """Estimate measures of one table of two or more attributes.
 
     Parameters
     ----------
@@ -246,19 +262,26 @@ def measure_columns(
         chosen = {name: measure for name, measure in chosen.items() if lacking[name] is None}
     elif first := next(filter(None, lacking.values()), None):
         raise ParameterError(f"measures: {first}", field="measures")
+
+    def single(shares: Array, covariance: Array) -> Batch:
+        return Batch.of_tables(shares[..., None], covariance[None], table.reports)
+
     covariance = table.identified_covariance()
-    tables = {"categories": Batch.single(table.value, covariance, table.reports)}
+    tables = {"categories": single(table.value, covariance)}
     if None not in codes:
         sides = (
             np.arange(size) == code for size, code in zip(table.value.shape, codes, strict=True)
         )
         two = MergedTable(table, tuple(side.astype(np.int64) for side in sides))
-        binary = Batch.single(two.value, two.identified_covariance(), table.reports)
+        binary = single(two.value, two.identified_covariance())
         tables |= {"pair": binary, "itemset": binary}
     if any(measure.scope == "ordered" for measure in chosen.values()):
         cells, covariance = answered(schema, table.value, covariance, table.axes)
-        tables["ordered"] = Batch.single(cells, covariance, table.reports)
-    return [evaluate(measure, tables[measure.scope], name) for name, measure in chosen.items()]
+        tables["ordered"] = single(cells, covariance)
+    return [
+        (measure, evaluate(measure, tables[measure.scope], name))
+        for name, measure in chosen.items()
+    ]
 
 
 def estimate_associations(
@@ -294,11 +317,10 @@ def estimate_associations(
                 each[np.ix_(back_again, back_again)] if back else each
                 for each, (_, _, back) in zip(covariance, members, strict=True)
             ]
-            value = np.stack(support, axis=-1)
-            gradient = np.eye(size).reshape(*shape, 1, size)
-            jet = Jet(value, np.broadcast_to(gradient, (*value.shape, size)))
-            batch = Batch(Cells(jet, len(shape)), np.stack(covariance), members[0][1].reports)
-            parts.append(evaluate(measure, batch).columns(confidence))
+            batch = Batch.of_tables(
+                np.stack(support, axis=-1), np.stack(covariance), members[0][1].reports
+            )
+            parts.append(graded(measure, evaluate(measure, batch), confidence))
             order += [place for place, _, _ in members]
     return EstimateColumns.concatenate(parts).take(np.argsort(order))
 

@@ -1,8 +1,8 @@
-"""Contrasts of estimates: differences, ratios and trends, of groups in one table or of waves.
+"""Shares of one answer in groups, compared: differences, ratios and trends.
 
-All are functions of a table, with errors by the delta method from its covariance V; ratios are on
-the logarithmic scale. A group whose size is not significantly above zero is not compared, because
-Fieller's set of its share is unbounded.
+All are functions of the table of the groups and the answer, with errors by the delta method; ratios
+have intervals on the logarithmic scale. A group whose size is not significantly above zero is not
+compared, because Fieller's set of its share is unbounded.
 
 The equality of two shares a₁/x₁ and a₂/x₂ is tested by a score test: the variance of their
 difference is evaluated under the null hypothesis, with one pooled share p̄ in both groups. Without
@@ -11,25 +11,25 @@ interval, rejects true equality too often in small groups (in 0.32 instead of 0.
 of 100 people in a group and an answer of 10 %). Estimates by a model use Wald tests.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy
 from halftruth_shared.analyses.comparison import Effect
 from halftruth_shared.deadlines import check_deadline
-from halftruth_shared.results import EstimateColumns, Quantity
+from halftruth_shared.results import QUANTITIES
 from numpy.typing import NDArray
 
-from .bounds import Array, normal_quantile
-from .columns import columns
-from .gradients import Jet
-from .intervals import share_interval
-from .ratios import Linear, Ratios, conditional_shares
+from .bounds import Array, normal_quantile, significantly_positive
+from .estimates import Estimates, Function, Sets, delta_error, differentiate, positive
+from .intervals import SHARE, ConfidenceSets, share_interval
 from .table import SOMEBODY, Table
+from .variances import error_parts, ratio_covariance
 
-#: A variance below this fraction of the variance without perturbation is rounding error.
+#: A variance of a base below this fraction of the largest variance of a cell, or one of a contrast
+#: below this fraction of the variance without perturbation, is rounding error.
 _ROUNDING = 1e-12
 
 Mask = NDArray[np.bool_]
@@ -40,153 +40,105 @@ _NO_RATIO = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Contrasts:
-    """K estimates as columns, with intervals before truncation to the possible range.
+def shares_within(table: Table, given: Sequence[int]) -> Estimates:
+    """Estimate the distribution of the other attributes within each group, with Fieller's sets.
 
-    Attributes
+    Parameters
     ----------
-    value, standard_error : ndarray, shape (K,)
-        NaN where undefined. The standard error of a ratio is that of its logarithm.
-    lower, upper : ndarray, shape (K,)
-        An infinite upper end if an interval is unbounded.
-    p_value : ndarray, shape (K,)
-        Of the test of no effect; NaN if undefined. Empty without tests.
-    parts : pair of ndarray, optional
-        Perturbation errors and sampling errors.
-    undefined : sequence of str or None
-        Reason why the value is undefined.
-    gradient : ndarray, shape (K, V)
-        Of each estimate, or of the logarithm of a ratio, in V variables; empty if not needed.
-    table : Table, optional
-        Table whose shares these are, if they are all of its shares.
+    table : Table
+    given : sequence of int
+        Axes of the attributes whose categories form the groups. Without any, all people are one
+        group, and shares and sets are the table with its normal intervals.
+
+    Returns
+    -------
+    Estimates
+        Of all cells in row-major order. The gradient is NaN where the share of a group is not
+        positive.
     """
+    others = tuple(axis for axis in range(table.value.ndim) if axis not in given)
 
-    value: Array
-    standard_error: Array
-    lower: Array
-    upper: Array
-    p_value: Array = field(default_factory=lambda: np.zeros(0))
-    parts: tuple[Array, Array] | None = None
-    undefined: Sequence[str | None] | None = None
-    gradient: Array = field(default_factory=lambda: np.zeros(0))
-    table: Table | None = None
+    def shares(people: Any) -> Any:
+        cells = people / positive(people.sum(axis=others, keepdims=True))
+        return cells.reshape(-1, *people.shape[table.value.ndim :])
 
-    @classmethod
-    def normal(cls, value: Array, error: Array, quantile: float, **more: Any) -> "Contrasts":
-        """Make estimates with symmetric normal intervals."""
-        return cls(value, error, value - quantile * error, value + quantile * error, **more)
+    def in_groups(cells: Array) -> Array:
+        shape = (*table.value.shape, *cells.shape[1:])
+        summed = cells.reshape(shape).sum(axis=others, keepdims=True)
+        return np.broadcast_to(summed, shape).reshape(cells.shape)
 
-    def columns(self, of: Quantity, **more: Any) -> EstimateColumns:
-        """Return the estimates as columns of a result; see `columns.columns`."""
-        return columns(
-            of,
-            self.value,
-            self.standard_error,
-            (self.lower, self.upper),
-            errors=self.parts,
-            p_value=self.p_value if self.p_value.size else None,
-            undefined=self.undefined,
-            **more,
-        )
+    def moments(covariance: Array) -> tuple[Array, Array, Array]:
+        """Variances of each cell and of its base, and their covariance."""
+        with_base = in_groups(covariance)
+        return np.diag(covariance), np.diag(in_groups(with_base.T)), np.diag(with_base)
 
-
-def ends_of_contrast(
-    estimates: Contrasts, weights: Array, correlation: Array | None = None
-) -> tuple[Array, Array]:
-    """Return interval ends of weighted sums from the intervals of their terms (MOVER).
-
-    The distance of each end follows from the ends of the terms (Zou & Donner 2008), which preserves
-    asymmetry. The estimates have the shape (K, S), and their correlation within each row
-    (K, S, S); they are independent by default.
-    """
-    below, above = estimates.value - estimates.lower, estimates.upper - estimates.value
-
-    def reach(at: Array) -> Array:
-        if correlation is None:
-            return np.asarray(np.sqrt(np.square(at).sum(axis=1)))
-        return np.asarray(np.sqrt(np.einsum("ks,kst,kt->k", at, correlation, at)))
-
-    value = (estimates.value * weights).sum(axis=1)
-    down = reach(weights * np.where(weights > 0, below, above))
-    return value - down, value + reach(weights * np.where(weights > 0, above, below))
+    support = table.value.ravel()
+    base = in_groups(support)
+    variance, of_base, with_base = moments(table.identified_covariance())
+    # A base without error, such as that of all people, is exact up to rounding.
+    of_base = np.where(np.abs(of_base) <= _ROUNDING * variance.max(), 0.0, of_base)
+    found = Estimates.quotient(
+        SHARE,
+        support,
+        base,
+        (variance, of_base),
+        with_base,
+        logit=table.logit,
+        table=table,
+        function=shares,
+    )
+    of_cell, of_base, with_base = moments(table.alone.covariance())
+    alone = ratio_covariance(of_cell, found.value, found.value, with_base, with_base, of_base)
+    known = np.where(np.isnan(found.standard_error), np.nan, alone / base**2)
+    return replace(found, parts=error_parts(found.standard_error**2, known))
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
-    """Estimates of one answer in G groups.
+class AnswerByGroup:
+    """One answer (a column of a table) in G groups (some of its rows).
 
     Attributes
     ----------
-    value : ndarray, shape (G, 2)
-        Shares, among all people, of the members of each group without and with the answer.
-    covariance : ndarray, shape (2G, 2G)
-        Covariance of these shares, in row-major order; NaN if not identified.
-    null_covariance : callable, optional
-        Covariance of `value` under the null hypothesis that some groups have the same share; by
-        default `covariance`.
-    logit : bool
-        Whether estimated shares are always within 0 to 1; intervals then use the logit scale.
+    table : Table
+        Of the groups and then the answers.
+    names : sequence of str
+        Names of the G groups.
+    rows : sequence of int
+        Their places in the table.
+    answer : int
+        Place of the answer.
     """
 
-    names: tuple[str, ...]
-    value: Array
-    covariance: Array
-    reports: int
-    null_covariance: Callable[[Mask, float], Array] | None = None
-    logit: bool = False
+    table: Table
+    names: Sequence[str]
+    rows: Sequence[int]
+    answer: int
 
-    @classmethod
-    def of_table(
-        cls, table: Table, names: Sequence[str], chosen: Sequence[int], answer: int
-    ) -> "Groups":
-        """Select groups (rows) and one answer (a column) of a table."""
-        rows, columns = table.value.shape
-        is_answer = np.arange(columns) == answer
-        merge = np.kron(np.eye(rows)[list(chosen)], np.stack([~is_answer, is_answer]))
+    def cells(self, people: Any) -> Any:
+        """Return the shares, among all people, of members without and with the answer (G, 2, …)."""
+        members = people[list(self.rows)]
+        giving = members[:, self.answer]
+        others = members[:, np.arange(members.shape[1]) != self.answer].sum(axis=1)
+        return np.stack([others, giving], axis=1)
 
-        def null_covariance(alike: Mask, share: float) -> Array:
-            shares, own = np.maximum(table.value, SOMEBODY), np.asarray(chosen)[alike]
-            others = np.where(is_answer, 0.0, shares[own].sum(axis=0))
-            answers = np.where(is_answer, share, (1 - share) * others / others.sum())
-            shares[own] = shares[own].sum(axis=1, keepdims=True) * answers
-            return table.null_covariance(shares / shares.sum(), merge)
-
-        return cls(
-            tuple(names),
-            (merge @ table.value.ravel()).reshape(-1, 2),
-            merge @ table.identified_covariance() @ merge.T,
-            table.reports,
-            None if table.logit else null_covariance,
-            table.logit,
-        )
+    def shares(self, people: Any) -> Any:
+        """Return the share of the answer in each group, shape (G, …)."""
+        return _share(self.cells(people))
 
     @property
     def base(self) -> Array:
         """Share of each group among all people, shape (G,)."""
-        return np.asarray(self.value.sum(axis=1))
+        return np.asarray(self.cells(self.table.value).sum(axis=1))
 
-    @property
-    def cells(self) -> Jet:
-        """The shares with their gradients."""
-        return Jet.variables(self.value)
-
-    def undefined(self, cells: Jet, names: Sequence[str], quantile: float) -> list[str]:
+    def undefined(self, cells: Function, names: Sequence[str], quantile: float) -> list[str]:
         """Return for each row of cells why its share is undefined; empty if it is defined."""
-        if not np.isfinite(self.covariance).all():
+        covariance = self.table.identified_covariance()
+        if not np.isfinite(covariance).all():
             return ["the reports show no error"] * len(names)
-        present = cells.sum(1)[:, 0].clear(self.covariance, quantile).tolist()
-        pairs = zip(names, present, strict=True)
+        base, gradient = differentiate(lambda p: cells(p).sum(axis=1), self.table.value)
+        present = significantly_positive(base, delta_error(gradient, covariance), quantile)
+        pairs = zip(names, present.tolist(), strict=True)
         return ["" if there else f"{name} is not significantly above zero" for name, there in pairs]
-
-    def ends_from_shares(self, shares: Jet, weights: Array, quantile: float) -> tuple[Array, Array]:
-        """Return interval ends of contrasts of logit shares, from the intervals of the shares."""
-        error = shares.standard_error(self.covariance)
-        ends = share_interval(shares.value, error, quantile, logit=True)
-        spread = shares.gradient @ self.covariance @ np.swapaxes(shares.gradient, -1, -2)
-        known = np.where(error > 0, error, np.inf)
-        correlation = spread / (known[:, :, None] * known[:, None, :])
-        return ends_of_contrast(Contrasts(shares.value, error, *ends), weights, correlation)
 
     def p_values(self, slopes: Array, pooled: Array | None = None) -> Array:
         """Return p-values of tests that all shares in a contrast are equal, shape (K,).
@@ -201,89 +153,105 @@ class Groups:
         pooled : ndarray, shape (K, G), optional
             Groups that are pooled under the null hypothesis; by default those in the contrast.
         """
-        base, giving = self.base, self.value[:, 1]
+        table, base = self.table, self.base
+        giving = self.cells(table.value)[:, 1]
         members = slopes != 0 if pooled is None else pooled
         share = np.clip((members @ giving) / (members @ base), 0.0, 1.0)
-        gradient = np.stack([-share[:, None] * slopes, (1 - share)[:, None] * slopes], axis=-1)
-        gradient = gradient.reshape(len(slopes), -1)
+        is_answer = np.arange(table.value.shape[1]) == self.answer
+        forms = np.zeros((len(slopes), *table.value.shape))
+        forms[:, list(self.rows)] = slopes[:, :, None] * (is_answer - share[:, None])[:, None, :]
+        forms = forms.reshape(len(slopes), -1)
         # The null variance does not use the tested cells: they have fewer reports if rare by
         # chance.
         patterns, pattern = np.unique(members.astype(bool), axis=0, return_inverse=True)
         variance = np.zeros(len(slopes))
         for number, alike in enumerate(patterns):
             check_deadline()
-            rows, covariance = np.flatnonzero(pattern.ravel() == number), self.covariance
-            if self.null_covariance is not None:
-                covariance = self.null_covariance(alike, float(share[rows[0]]))
-            variance[rows] = np.einsum("kv,vw,kw->k", gradient[rows], covariance, gradient[rows])
-        alone = np.einsum("kg,kg->k", slopes * base, slopes) / max(self.reports - 1, 1)
+            chosen = np.flatnonzero(pattern.ravel() == number)
+            null = None if table.logit else self._null(alike, float(share[chosen[0]]))
+            variance[chosen] = np.diag(table.covariance(forms[chosen], null))
+        alone = np.einsum("kg,kg->k", slopes * base, slopes) / max(table.reports - 1, 1)
         error = np.sqrt(np.where(variance > _ROUNDING * alone, variance, np.nan))
         return np.asarray(2 * scipy.special.ndtr(-np.abs(slopes @ giving / error)))
 
+    def _null(self, alike: Mask, share: float) -> Array:
+        """Return the table in which some groups have the same share of the answer."""
+        people = np.maximum(self.table.value, SOMEBODY)
+        own = np.asarray(self.rows)[alike]
+        is_answer = np.arange(people.shape[1]) == self.answer
+        others = np.where(is_answer, 0.0, people[own].sum(axis=0))
+        answers = np.where(is_answer, share, (1 - share) * others / others.sum())
+        people[own] = people[own].sum(axis=1, keepdims=True) * answers
+        return np.asarray(people / people.sum())
 
-def shares_of(groups: Groups, confidence: float = 0.95) -> Contrasts:
-    """Estimate the share of the answer in each group, with Fieller's intervals."""
-    cells, quantile = groups.cells, normal_quantile(1 - confidence)
-    undefined = groups.undefined(cells, groups.names, quantile)
-    shares = conditional_shares(groups.value, groups.covariance, [0])
-    sets = shares.sets(quantile, logit=groups.logit)
-    bounded = np.where([not reason for reason in undefined], 0.0, np.nan)
-    return Contrasts(
-        shares.value[:, 1] + bounded,
-        np.sqrt(shares.variance[:, 1]) + bounded,
-        sets.lower[1::2] + bounded,
-        sets.upper[1::2] + bounded,
-        undefined=undefined,
-        gradient=_share(cells).gradient + bounded[:, None],
+
+def shares_of(groups: AnswerByGroup, confidence: float = 0.95) -> Estimates:
+    """Estimate the share of the answer in each group, with Fieller's intervals.
+
+    A share is undefined if its group is not significantly above zero at the level.
+    """
+    table = groups.table
+    undefined = groups.undefined(groups.cells, groups.names, normal_quantile(1 - confidence))
+    pairs, slopes = differentiate(groups.cells, table.value)
+    slopes[:, 0] += slopes[:, 1]
+    known = table.identified_covariance()
+    within = slopes @ known @ np.swapaxes(slopes, 1, 2)
+    found = Estimates.quotient(
+        SHARE,
+        pairs[:, 1],
+        pairs.sum(axis=1),
+        (within[:, 1, 1], within[:, 0, 0]),
+        within[:, 0, 1],
+        logit=table.logit,
+        table=table,
+        function=groups.shares,
     )
+    return found.where(np.array([not reason for reason in undefined]), undefined)
 
 
 def compare_groups(
-    groups: Groups,
+    groups: AnswerByGroup,
     reference: int | None = None,
     effect: Effect = "difference",
     confidence: float = 0.95,
-) -> Contrasts:
+) -> Estimates:
     """Estimate and test the effect of each group against a reference or all other groups.
 
     There are two groups or more. The contrasts are of all groups but the reference, in their
-    order; without a reference, each group is compared with all others together.
+    order; without a reference, each group is compared with all others together. A group that is not
+    significantly above zero at the level is not compared.
     """
-    cells, quantile = groups.cells, normal_quantile(1 - confidence)
+    table, quantile = groups.table, normal_quantile(1 - confidence)
     compared = [g for g in range(len(groups.names)) if g != reference]
-    first, others = cells[compared, :], ["all others"] * len(compared)
-    second = first.sum(0) - first
+    names, others = [groups.names[g] for g in compared], ["all others"] * len(compared)
     if reference is not None:
-        second = cells[[reference] * len(compared), :]
         others = [groups.names[reference]] * len(compared)
-    names = [groups.names[g] for g in compared]
-    sides = zip(
-        groups.undefined(first, names, quantile),
-        groups.undefined(second, others, quantile),
-        strict=True,
-    )
-    undefined = [one or other for one, other in sides]
+
+    def first(people: Any) -> Any:
+        return groups.cells(people)[compared]
+
+    def second(people: Any) -> Any:
+        cells = groups.cells(people)
+        if reference is None:
+            return cells.sum(axis=0, keepdims=True) - cells
+        return cells[[reference] * len(compared)]
+
+    sides = [groups.undefined(*side, quantile) for side in ((first, names), (second, others))]
+    undefined = [one or other for one, other in zip(*sides, strict=True)]
     there = np.array([not reason for reason in undefined])
+    effects = _effect(table, first, second, effect)
+    own = np.eye(len(groups.names))[compared]
+    others_of = 1 - own if reference is None else np.eye(len(own) + 1)[[reference] * len(own)]
     with np.errstate(divide="ignore", invalid="ignore"):
-        effects = _effect(first, second, effect, groups.covariance)
-        slopes = (side[:, 1].gradient[:, 1::2] / side.sum(1).value for side in (first, second))
-        p_value = np.where(there, groups.p_values(np.subtract(*slopes)), np.nan)
+        slopes = [side / (side @ groups.base)[:, None] for side in (own, others_of)]
+        p_value = groups.p_values(np.subtract(*slopes))
     known = there & np.isfinite(effects.value)
-    ends = effects.interval(quantile)
-    if groups.logit and isinstance(effects, Ratios):
-        ends = effects.on_log_scale(quantile)
-    elif groups.logit:
-        both = Jet.stack([_share(first), _share(second)])
-        ends = groups.ends_from_shares(both, np.array([1.0, -1.0]), quantile)
-    value, error, lower, upper = (
-        np.where(known, column, np.nan) for column in (effects.value, effects.standard_error, *ends)
-    )
     undefined = [
         _NO_RATIO[effect] if yes and not finite else reason
         for reason, yes, finite in zip(undefined, there, known, strict=True)
     ]
-    gradient = np.where(known[:, None], effects.jet.gradient, np.nan)
-    return Contrasts(value, error, lower, upper, p_value, undefined=undefined, gradient=gradient)
+    found = effects.where(known, undefined)
+    return replace(found, p_value=np.where(there, p_value, np.nan))
 
 
 def trend_weights(groups: int) -> Array:
@@ -292,38 +260,119 @@ def trend_weights(groups: int) -> Array:
     return np.asarray(ranks / (ranks @ ranks))
 
 
-def trend_of(groups: Groups, confidence: float = 0.95) -> Contrasts:
+def trend_of(groups: AnswerByGroup, confidence: float = 0.95) -> Estimates:
     """Estimate the linear trend: the average change of the share from one group to the next.
 
     It is the contrast Σ c_g p̂_g with c_g = (g − ḡ)/Σ(g − ḡ)², the slope of the least-squares line
-    through the shares of the groups, with equal weights.
+    through the shares of the groups, with equal weights. It is undefined if a group is not
+    significantly above zero at the level.
     """
-    weights, quantile = trend_weights(len(groups.names))[None], normal_quantile(1 - confidence)
-    undefined = next(filter(None, groups.undefined(groups.cells, groups.names, quantile)), "")
-    if undefined:
-        nothing, none = np.full((1, groups.value.size), np.nan), np.full(1, np.nan)
-        return Contrasts(none, none, none, none, none, None, [undefined], nothing)
-    share = _share(groups.cells)
-    slope = Linear(Jet(weights @ share.value, weights @ share.gradient), groups.covariance)
-    ends = slope.interval(quantile)
-    if groups.logit:
-        every = Jet(share.value[None], share.gradient[None])
-        ends = groups.ends_from_shares(every, weights[0], quantile)
-    p_value = groups.p_values(weights / groups.base, np.ones(weights.shape))
-    value, error, gradient = slope.value, slope.standard_error, slope.jet.gradient
-    return Contrasts(value, error, *ends, p_value, undefined=[""], gradient=gradient)
+    table, weights = groups.table, trend_weights(len(groups.names))[None]
+    of = SHARE.contrast("trend", weights[0].tolist())
+    undefined = next(
+        filter(None, groups.undefined(groups.cells, groups.names, normal_quantile(1 - confidence))),
+        "",
+    )
+    trend = Estimates.contrast(table, lambda p: np.tensordot(weights, groups.shares(p), axes=1), of)
+    if table.logit:
+        every = Estimates.contrast(table, groups.shares, SHARE)
+        terms = np.arange(len(groups.names))[None]
+        trend = replace(trend, sets=sets_from_shares(every, terms, weights))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p_value = groups.p_values(weights / groups.base, np.ones(weights.shape))
+    return replace(trend, p_value=p_value).where(np.array([not undefined]), [undefined])
 
 
-def _share(cells: Jet) -> Jet:
+def _share(cells: Any) -> Any:
     """Share of the answer in each row of cells."""
-    return cells[:, 1] / cells.sum(1)[:, 0]
+    return cells[:, 1] / positive(cells.sum(axis=1))
 
 
-def _effect(first: Jet, second: Jet, effect: Effect, covariance: Array) -> Linear:
-    """Differences or ratios of shares, or ratios of odds."""
+def _effect(table: Table, first: Function, second: Function, effect: Effect) -> Estimates:
+    """Return differences or ratios of shares, or ratios of odds."""
+    of = QUANTITIES[effect]
     if effect == "difference":
-        return Linear(_share(first) - _share(second), covariance)
-    beside = [
-        side.sum(1)[:, 0] if effect == "risk_ratio" else side[:, 0] for side in (first, second)
-    ]
-    return Ratios.of([first[:, 1], beside[1]], [second[:, 1], beside[0]], covariance)
+        found = Estimates.contrast(table, lambda p: _share(first(p)) - _share(second(p)), of)
+        if not table.logit:
+            return found
+        both = Estimates.contrast(
+            table, lambda p: np.concatenate([_share(first(p)), _share(second(p))]), SHARE
+        )
+        terms = np.arange(len(both.value)).reshape(2, -1).T
+        return replace(found, sets=sets_from_shares(both, terms, np.array([1.0, -1.0])))
+
+    def beside(cells: Any) -> Any:
+        return cells.sum(axis=1) if effect == "risk_ratio" else cells[:, 0]
+
+    def factors(people: Any) -> Any:
+        one, other = first(people), second(people)
+        return np.stack([one[:, 1], beside(other), other[:, 1], beside(one)])
+
+    signs = [1, 1, -1, -1]
+    known = table.identified_covariance()
+    return Estimates.ratio(
+        of,
+        *differentiate(factors, table.value),
+        signs,
+        known,
+        bounded=table.logit,
+        table=table,
+        function=lambda p: np.tensordot(signs, np.log(positive(factors(p))), axes=1),
+    )
+
+
+def sets_from_shares(shares: Estimates, terms: NDArray[np.int64], weights: Array) -> Sets:
+    """Return intervals of contrasts of shares by a model, from the intervals of the shares.
+
+    Parameters
+    ----------
+    shares : Estimates
+        Of one table.
+    terms : ndarray of int, shape (K, S)
+        The shares of each contrast.
+    weights : ndarray, shape (S,)
+    """
+    error = shares.standard_error
+    known = np.where(error > 0, error, np.inf)
+    correlation = (shares.covariance / np.outer(known, known))[terms[:, :, None], terms[:, None]]
+
+    def sets(quantile: float) -> ConfidenceSets:
+        ends = share_interval(shares.value, error, quantile, logit=True)
+        columns = (each[terms] for each in (shares.value, *ends))
+        return contrast_sets(*columns, weights=weights, correlation=correlation)
+
+    return sets
+
+
+def contrast_sets(
+    value: Array,
+    lower: Array,
+    upper: Array,
+    *,
+    weights: Array,
+    correlation: Array | None = None,
+) -> ConfidenceSets:
+    """Return intervals of weighted sums from the intervals of their terms (MOVER).
+
+    The distance of each end follows from the ends of the terms (Zou & Donner 2008), which preserves
+    asymmetry.
+
+    Parameters
+    ----------
+    value, lower, upper : ndarray, shape (K, S)
+        S terms of each of K sums, with the ends of their intervals.
+    weights : ndarray, shape (S,)
+    correlation : ndarray, shape (K, S, S), optional
+        Of the terms of each sum; they are independent by default.
+    """
+    below, above = value - lower, upper - value
+
+    def reach(at: Array) -> Array:
+        if correlation is None:
+            return np.asarray(np.sqrt(np.square(at).sum(axis=1)))
+        return np.asarray(np.sqrt(np.einsum("ks,kst,kt->k", at, correlation, at)))
+
+    middle = (value * weights).sum(axis=1)
+    down = reach(weights * np.where(weights > 0, below, above))
+    up = reach(weights * np.where(weights > 0, above, below))
+    return ConfidenceSets.intervals(middle - down, middle + up)

@@ -17,78 +17,63 @@ of an answer from the midpoint of its bin; the same bound holds for a standard d
 triangle inequality.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy
 from halftruth_shared import Attribute, ParameterError, Schema
 from halftruth_shared.analyses.distribution import CountedAs
 from halftruth_shared.number import parse_number
+from halftruth_shared.results import QUANTITIES, Quantity
 from numpy.typing import NDArray
 
-from .answers import answer_codes, answered, answers_of
+from .answers import answer_codes, answers_of
 from .bounds import NEARLY_LINEAR, Array
-from .contrasts import Contrasts
 from .equation import score_values
-from .gradients import Jet
+from .estimates import Estimates, Function, delta_error, differentiate, positive
 from .independence import unskewed
+from .intervals import SHARE, ConfidenceSets, deviation_of, mean_of
 from .table import SOMEBODY, Table
 
 
 @dataclass(frozen=True, eq=False)
-class Distributions:
-    """Shares of the k answers within each of G groups.
+class GroupedAnswers:
+    """Answers to a question within G groups of people, without missing answers.
 
     Attributes
     ----------
-    base : ndarray, shape (G,)
-        Share of the members of the group who answered, among all people.
-    share : Jet, shape (G, k)
-        NaN if the base of the group is less than `NEARLY_LINEAR` standard errors above zero.
-    covariance : ndarray
-        Covariance of the variables of the jets; NaN if not identified.
+    table : Table
+        Of the groups, if any, and then the k answers, with missing ones.
+    answered : tuple of sequence of int
+        Codes that are no missing answers, for each axis of the table.
     """
 
-    base: Array
-    share: Jet
-    covariance: Array
+    table: Table
+    answered: tuple[Sequence[int], ...]
 
     @classmethod
-    def of(cls, support: Array, covariance: Array) -> "Distributions":
-        """Make distributions from the shares among all people, groups by answers.
+    def of_table(cls, schema: Schema, table: Table) -> "GroupedAnswers":
+        """Describe the last attribute of a table by the others."""
+        attributes = (schema.attributes[schema.position(name)] for name in table.axes)
+        return cls(table, tuple(answer_codes(attribute) for attribute in attributes))
 
-        >>> people = np.array([[0.1, 0.2, 0.1], [0.3, 0.2, 0.1]])
-        >>> covariance = (np.diag(people.ravel()) - np.outer(people, people)) / 999
-        >>> groups, ranks = Distributions.of(people, covariance), np.array([1.0, 2.0, 3.0])
-        >>> means = groups.means(ranks, 1.96)
-        >>> means.value.round(4).tolist(), means.standard_error.round(4).tolist()
-        ([2.0, 1.6667], [0.0354, 0.0304])
-        >>> groups.quantile(1, 0.5, ranks, 1.96)
-        (1.0, 1.0, 2.0)
-        """
-        cells = Jet.variables(support)
-        base = cells.sum(1)
-        error = np.nan_to_num(base.standard_error(covariance))
-        defined = np.where(base.value > NEARLY_LINEAR * error, base.value, np.nan)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return cls(base.value[:, 0], cells / Jet(defined, base.gradient), covariance)
+    def cells(self, people: Any) -> Any:
+        """Return the shares of the cells among all people, shape (G, k, …)."""
+        kept = people[np.ix_(*self.answered)]
+        return kept.reshape(-1, len(self.answered[-1]), *people.shape[len(self.answered) :])
 
-    @classmethod
-    def of_table(cls, schema: Schema, table: Table) -> "Distributions":
-        """Make distributions of the last attribute by the others, without missing values."""
-        known = table.identified_covariance()
-        support, covariance = answered(schema, table.value, known, table.axes)
-        return cls.of(support.reshape(-1, support.shape[-1]), covariance)
-
-    def __len__(self) -> int:
-        return len(self.base)
+    def shares(self, people: Any) -> Any:
+        """Return the shares of the answers within each group, shape (G, k, …)."""
+        cells = self.cells(people)
+        return cells / positive(cells.sum(axis=1, keepdims=True))
 
     @cached_property
-    def defined(self) -> NDArray[np.bool_]:
-        """Mask of the groups whose base is large enough."""
-        return np.asarray(~np.isnan(self.share.value).any(axis=1))
+    def covariance(self) -> Array:
+        """Covariance of the table; NaN if not identified."""
+        return self.table.identified_covariance()
 
     @cached_property
     def known(self) -> bool:
@@ -96,140 +81,222 @@ class Distributions:
         return bool(np.isfinite(self.covariance).all())
 
     @cached_property
-    def cumulative(self) -> Jet:
-        """F̂, cumulative share of each answer; exactly 1 for the last one."""
-        whole = self.share.cumsum(1)
-        whole.value[:, -1], whole.gradient[:, -1] = 1.0, 0.0
-        return whole
+    def base(self) -> Array:
+        """Share of the members of each group who answered, among all people, shape (G,)."""
+        return np.asarray(self.cells(self.table.value).sum(axis=1))
 
-    def means(self, values: Array, z: float) -> Contrasts:
-        """Return the mean score of each group, ± z standard errors."""
-        mean = (self.share * values).sum(1)[:, 0]
-        return Contrasts.normal(mean.value, mean.standard_error(self.covariance), z)
+    @cached_property
+    def defined(self) -> NDArray[np.bool_]:
+        """Whether the base of each group is `NEARLY_LINEAR` standard errors above zero."""
+        base, slopes = differentiate(lambda p: self.cells(p).sum(axis=1), self.table.value)
+        # Without a known error, every positive base is large enough.
+        error = np.nan_to_num(delta_error(slopes, self.covariance))
+        return np.asarray(base > NEARLY_LINEAR * error)
 
-    def mean_differences(self, values: Array, reference: int, z: float) -> Contrasts:
-        """Return the difference of each mean from that of the reference group."""
-        means = (self.share * values).sum(1)[:, 0]
+    def __len__(self) -> int:
+        return len(self.base)
+
+    def means(self, values: Array) -> Estimates:
+        """Return the mean score of each group."""
+        found = Estimates.contrast(self.table, self._means(values), mean_of(values))
+        return found.where(self.defined)
+
+    def _means(self, values: Array) -> Function:
+        return lambda people: np.einsum("gk...,k->g...", self.shares(people), values)
+
+    def mean_differences(self, values: Array, reference: int) -> Estimates:
+        """Return the difference of each mean from that of the reference group, with its test.
+
+        See `_scores` for the test.
+        """
         others = np.delete(np.arange(len(self)), reference)
-        difference = means[others] - means[[reference] * len(others)]
-        return Contrasts.normal(difference.value, difference.standard_error(self.covariance), z)
+        means = self._means(values)
 
-    def deviations(self, values: Array, z: float) -> Contrasts:
+        def differences(people: Any) -> Any:
+            each = means(people)
+            return each[others] - each[[reference] * len(others)]
+
+        of = mean_of(values).contrast("mean_difference", [1, -1])
+        found = Estimates.contrast(self.table, differences, of)
+        if not self.table.logit:
+            z = self._scores(values, reference)
+            p_value = 2 * scipy.special.ndtr(-np.abs(z))
+            found = replace(found, statistic=z, p_value=p_value)
+        return found.where(self.defined[others] & self.defined[reference])
+
+    def _scores(self, values: Array, reference: int) -> Array:
+        """Return score statistics of the differences of means, corrected for skewness.
+
+        The variance is that of the reports if both groups gave the same answers. An estimated
+        variance is too small where a small group has a small share by chance: such tests reject up
+        to 12 % of true hypotheses. NaN if a group has no people.
+        """
+        table, found = self.table, np.full(len(self) - 1, np.nan)
+        groups, answers = self.answered
+        people, base = np.maximum(table.value, SOMEBODY), self.base
+        for place, number in enumerate(np.delete(np.arange(len(self)), reference).tolist()):
+            if table.reports < 2 or not (base[number] > 0 and base[reference] > 0):
+                continue
+            pair = [groups[number], groups[reference]]
+            alike, both = people.copy(), np.ix_(pair, answers)
+            pooled = people[both].sum(axis=0) / people[both].sum()
+            alike[both] = people[both].sum(axis=1, keepdims=True) * pooled
+            centred, form = values - pooled @ values, np.zeros(people.shape)
+            form[pair[0], answers] = centred / base[number]
+            form[pair[1], answers] = -centred / base[reference]
+            forms, null = form.reshape(1, -1), alike / alike.sum()
+            [[variance]] = table.covariance(forms, null)
+            if not variance > 0:
+                continue
+            score = (form * table.value).sum() / np.sqrt(variance)
+            skewness = table.third_moment(forms, null)[0] / variance**1.5
+            found[place] = unskewed(score, np.asarray(skewness))
+        return found
+
+    def deviations(self, scores: Array) -> Estimates:
         """Return the standard deviations; their intervals are those of the variances.
 
         NaN if the estimated variance is not positive.
         """
-        mean = self.means(values, z)
+        mean = self.means(scores)
         # Without a known covariance, the bias is not corrected.
         of_mean = np.square(mean.standard_error) if self.known else np.zeros(len(self))
         # Centre at the mean to avoid cancellation of large values.
-        squares = (self.share * (values - mean.value[:, None]) ** 2).sum(1)[:, 0]
+        centred = (scores - mean.value[:, None]) ** 2
+
+        def squared(people: Any) -> Any:
+            return np.einsum("gk...,gk->g...", self.shares(people), centred)
+
+        squares = Estimates.contrast(self.table, squared, deviation_of(scores))
         variance = np.where(squares.value + of_mean > 0, squares.value + of_mean, np.nan)
         # To second order: between two answers given equally often, the first one is 0.
-        error = np.sqrt(squares.standard_error(self.covariance) ** 2 + 2 * of_mean**2)
+        error = np.sqrt(squares.standard_error**2 + 2 * of_mean**2)
         deviation = np.sqrt(variance)
-        lower, upper = (np.sqrt(np.maximum(variance + at * error, 0.0)) for at in (-z, z))
-        return Contrasts(deviation, error / (2 * deviation), lower, upper)
 
-    def quantile(
-        self, group: int, share: float, values: Array, z: float, edges: Array | None = None
-    ) -> tuple[float, float, float]:
-        """Return a quantile of one group, with its interval (Woodruff).
+        def sets(quantile: float) -> ConfidenceSets:
+            ends = (variance - quantile * error, variance + quantile * error)
+            return ConfidenceSets.intervals(*(np.sqrt(np.maximum(end, 0.0)) for end in ends))
+
+        return Estimates(squares.of, deviation, error / (2 * deviation), sets)
+
+    def each_share(self) -> Estimates:
+        """Return the shares of all answers within each group, in row-major order."""
+        return self._curve(self.shares, SHARE)
+
+    def cumulative(self) -> Estimates:
+        """Return F̂, the cumulative share of each answer; exactly 1 for the last one."""
+
+        def curve(people: Any) -> Any:
+            whole = self.shares(people).cumsum(axis=1)
+            whole[:, -1] = 1.0
+            return whole
+
+        return self._curve(curve, QUANTITIES["cumulative_share"])
+
+    def _curve(self, function: Function, of: Quantity) -> Estimates:
+        def each(people: Any) -> Any:
+            found = function(people)
+            return found.reshape(-1, *found.shape[2:])
+
+        found = Estimates.contrast(self.table, each, of)
+        return found.where(np.repeat(self.defined, len(self.answered[-1])))
+
+    def quantile(self, share: float, values: Array, edges: Array | None = None) -> Estimates:
+        """Return a quantile of each group, with its interval (Woodruff).
 
         Parameters
         ----------
         values : ndarray, shape (k,)
             Scores of the answers.
-        z : float
-            Standard errors on both sides.
         edges : ndarray, shape (k + 1,), optional
             Ends of the bins; the quantile is interpolated within a bin. Without them, it is the
             score of an answer.
         """
-        cumulative = self.cumulative[group]
-        curve, error = cumulative.value, cumulative.standard_error(self.covariance)
-        up, down = np.maximum.accumulate(curve), np.minimum.accumulate(curve[::-1])[::-1]
-        growing = np.clip((up + down) / 2, 0.0, 1.0)
-        answer = first = last = int(np.argmax(growing >= share))
-        if self.known:
-            first = int(np.argmax(curve + z * error >= share))
-            below = np.flatnonzero(curve - z * error < share)
-            last = int(below[-1]) + 1 if below.size else 0
-        if edges is None:
-            return float(values[answer]), float(values[first]), float(values[last])
-        value = self._inside(Jet(growing, cumulative.gradient), answer, share, 0.0, edges)
-        if not self.known:
-            return value, value, value
-        lower = self._inside(cumulative, first, share, z, edges)
-        return value, lower, self._inside(cumulative, last, share, -z, edges)
+        curves = self.cumulative()
+        shape = (len(self), len(values))
+        covariance = curves.covariance.reshape(*shape, *shape)
+        each = [
+            Curve(curves.value.reshape(shape)[g], covariance[g, :, g], share, values, edges)
+            if self.defined[g]
+            else None
+            for g in range(len(self))
+        ]
+        value = np.array([np.nan if curve is None else curve.quantile for curve in each])
 
-    def _inside(self, curve: Jet, place: int, share: float, z: float, edges: Array) -> float:
-        """Return the point in a bin where F̂ ± z standard errors reaches a share."""
-        before, after = (curve.value[place - 1] if place else 0.0), curve.value[place]
+        def sets(quantile: float) -> ConfidenceSets:
+            ends = [
+                (np.nan, np.nan) if curve is None or not self.known else curve.interval(quantile)
+                for curve in each
+            ]
+            return ConfidenceSets.intervals(*np.array(ends).T)
+
+        of = mean_of(values, edges, "percentile")
+        return Estimates(of, value, np.full(len(self), np.nan), sets)
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Cumulative shares F̂ of one group, at which a quantile is read.
+
+    Attributes
+    ----------
+    cumulative : ndarray, shape (k,)
+    spread : ndarray, shape (k, k)
+        Covariance of the cumulative shares.
+    share : float
+        Level q of the quantile.
+    values, edges
+        As of `GroupedAnswers.quantile`.
+    """
+
+    cumulative: Array
+    spread: Array
+    share: float
+    values: Array
+    edges: Array | None
+
+    @cached_property
+    def _growing(self) -> Array:
+        curve = self.cumulative
+        up, down = np.maximum.accumulate(curve), np.minimum.accumulate(curve[::-1])[::-1]
+        return np.clip((up + down) / 2, 0.0, 1.0)
+
+    @property
+    def quantile(self) -> float:
+        """The quantile of a curve that does not fall."""
+        answer = int(np.argmax(self._growing >= self.share))
+        if self.edges is None:
+            return float(self.values[answer])
+        return self._inside(self._growing, answer, 0.0, self.edges)
+
+    def interval(self, z: float) -> tuple[float, float]:
+        """Return the scores at which q is within z standard errors of F̂."""
+        curve, share = self.cumulative, self.share
+        error = np.sqrt(np.maximum(np.diag(self.spread), 0.0))
+        first = int(np.argmax(curve + z * error >= share))
+        below = np.flatnonzero(curve - z * error < share)
+        last = int(below[-1]) + 1 if below.size else 0
+        if self.edges is None:
+            return float(self.values[first]), float(self.values[last])
+        lower = self._inside(curve, first, z, self.edges)
+        return lower, self._inside(curve, last, -z, self.edges)
+
+    def _inside(self, curve: Array, place: int, z: float, edges: Array) -> float:
+        """Return the point in a bin where F̂ ± z standard errors reaches the share."""
+        before, after = (curve[place - 1] if place else 0.0), curve[place]
         covariance = np.zeros((2, 2))
         if z:
-            near = curve.gradient[max(place - 1, 0) : place + 1]
-            covariance[-len(near) :, -len(near) :] = near @ self.covariance @ near.T
+            near = slice(max(place - 1, 0), place + 1)
+            size = place + 1 - near.start
+            covariance[-size:, -size:] = self.spread[near, near]
 
         def lacking(part: float) -> float:
             weights = np.array([1 - part, part])
             error = np.sqrt(max(weights @ covariance @ weights, 0.0))
-            return float(weights @ (before, after) + z * error - share)
+            return float(weights @ (before, after) + z * error - self.share)
 
         part = scipy.optimize.brentq(lacking, 0.0, 1.0) if lacking(1.0) > 0 else 1.0
         return float(edges[place] + part * (edges[place + 1] - edges[place]))
-
-
-def scores_of_mean_differences(
-    schema: Schema, table: Table, values: Array, reference: int
-) -> Array:
-    """Return score statistics of the difference of each group's mean from that of a reference.
-
-    The variance is that of the reports if both groups gave the same answers; the statistic is
-    corrected for skewness. An estimated variance is too small where a small group has a small share
-    by chance: such tests reject up to 12 % of true hypotheses.
-
-    Parameters
-    ----------
-    table : Table
-        Of the groups and then the answers.
-    values : ndarray, shape (k,)
-        Score of each answer that is not missing.
-    reference : int
-        Number of the reference among the groups that are not missing.
-
-    Returns
-    -------
-    ndarray, shape (G − 1,)
-        Approximately standard normal without a difference; NaN if a group has no people.
-    """
-    groups, answers = (
-        np.asarray(answer_codes(schema.attributes[schema.position(name)])) for name in table.axes
-    )
-    support, people = table.value[np.ix_(groups, answers)], np.maximum(table.value, SOMEBODY)
-    base, found = support.sum(axis=1), np.full(len(groups) - 1, np.nan)
-    of_reference = groups[reference]
-    for place, number in enumerate(np.delete(np.arange(len(groups)), reference)):
-        if table.reports < 2 or not (base[number] > 0 and base[reference] > 0):
-            continue
-        alike, both = people.copy(), np.ix_([groups[number], of_reference], answers)
-        pooled = people[both].sum(axis=0) / people[both].sum()
-        alike[both] = people[both].sum(axis=1, keepdims=True) * pooled
-        form, centred = np.zeros(people.shape), values - pooled @ values
-        form[groups[number], answers] = centred / base[number]
-        form[of_reference, answers] = -centred / base[reference]
-        null = alike / alike.sum()
-        [[variance]] = table.null_covariance(null, form.reshape(1, -1))
-        if not variance > 0:
-            continue
-        third = 0.0
-        for each in table.report_distributions(null):
-            added = each.weights @ form.ravel()
-            added -= each.chances @ added
-            third += each.reports * float(each.chances @ added**3)
-        score = (form * table.value).sum() / np.sqrt(variance)
-        found[place] = unskewed(score, np.asarray(third / variance**1.5))
-    return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,12 @@ from halftruth_shared.analyses.rules import RulesQuery
 from halftruth_shared.results import EstimateColumns
 from msgspec.structs import replace
 
-from .association import MAX_ASSOCIATED, estimate_associations, measure_columns
+from .association import (
+    MAX_ASSOCIATED,
+    estimate_associations,
+    estimate_measures,
+    graded,
+)
 from .bounds import Array, check_confidence, check_field, checked
 from .counts import Counts
 from .independence import Departures, JointTest
@@ -312,8 +317,8 @@ class Estimator(Tables):
         """
         check_confidence(confidence)
         table = self.table(attributes)
-        found = measure_columns(self.schema, table, present or {}, measures)
-        return EstimateColumns.concatenate([column.columns(confidence) for column in found])
+        found = estimate_measures(self.schema, table, present or {}, measures)
+        return EstimateColumns.concatenate([graded(*each, confidence) for each in found])
 
     def associations(
         self,

@@ -87,6 +87,11 @@ class ConfidenceSets:
         """Some of the sets."""
         return ConfidenceSets(self.kind[rows], self.lower[rows], self.upper[rows])
 
+    def where(self, known: NDArray[np.bool_]) -> "ConfidenceSets":
+        """Return the sets with all others than the known ones undefined."""
+        lower, upper = (np.where(known, end, np.nan) for end in (self.lower, self.upper))
+        return ConfidenceSets(np.where(known, self.kind, UNDEFINED), lower, upper)
+
     def within(self, quantity: Quantity) -> "ConfidenceSets":
         """Truncate the sets to the possible range of a quantity; gaps are unchanged.
 
@@ -195,6 +200,39 @@ def score_interval(
     root = np.sqrt(np.maximum(middle**2 + leading * unit * design.at(share), 0.0))
     lower, upper = (middle - root) / leading, (middle + root) / leading
     return share + np.minimum(lower, 0.0), share + np.maximum(upper, 0.0)
+
+
+def fieller_sets(
+    numerator: Array,
+    denominator: Array,
+    variances: tuple[Array, Array],
+    covariance: Array,
+    quantile: float,
+) -> ConfidenceSets:
+    """Return Fieller's sets: all ratios c for which a − c·x is within z standard errors of 0.
+
+    That is (a − c·x)² ≤ z²(v_a − 2c·cov + c²·v_x), a quadratic inequality in c. Where x is not
+    significantly above 0 its solutions are unbounded: all but a gap, or everything. The sets are in
+    row-major order.
+    """
+    above, left, of_above, of_left, cov = map(
+        np.ravel, (numerator, denominator, *variances, covariance)
+    )
+    z2 = quantile * quantile
+    leading, middle = left**2 - z2 * of_left, above * left - z2 * cov
+    discriminant = middle**2 - leading * (above**2 - z2 * of_above)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        root = np.sqrt(np.maximum(discriminant, 0.0))
+        ends = np.stack([(middle - root) / leading, (middle + root) / leading])
+    # If the discriminant is not positive, the set is unbounded without a gap.
+    kind = np.where(leading > 0, INTERVAL, np.where(discriminant > 0, OUTSIDE, EVERYTHING))
+    kind = np.where(leading == 0, EVERYTHING, kind)
+    known = np.isfinite(discriminant) & (of_above > 0) & (of_left >= 0)
+    kind = np.where(known, kind, UNDEFINED)
+    lower, upper = (
+        np.where(kind < EVERYTHING, each, np.nan) for each in (ends.min(0), ends.max(0))
+    )
+    return ConfidenceSets(kind, lower, upper)
 
 
 def table_intervals(table: Table, confidence: float = 0.95) -> tuple[Array, Array]:

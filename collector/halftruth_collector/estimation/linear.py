@@ -20,7 +20,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from .bounds import SIGNIFICANT, Array
 from .equation import Equation
-from .ratios import Quotients
+from .intervals import fieller_sets
 from .reconstruction import reconstruction
 from .regression import Regression, without_numbers
 from .table import Table
@@ -213,5 +213,5 @@ def _fit(
         beta,
         change @ spread @ change.T,
         z,
-        ratio=Quotients(numerator, left, of_rest, of_left, np.diag(spread, len(beta))),
+        sets=partial(fieller_sets, numerator, left, (of_rest, of_left), np.diag(spread, len(beta))),
     )

@@ -144,7 +144,7 @@ class MergedTable(DerivedTable):
         others = np.maximum(self.value, SOMEBODY) * (1 - form)
         others /= others.sum()
         along = [(1 - share) * others + share * form for share in (0.0, 0.5, 1.0)]
-        known = [self.null_covariance(shares, form.reshape(1, -1)).item() for shares in along]
+        known = [self.covariance(form.reshape(1, -1), shares).item() for shares in along]
         return np.array(known) * (self.reports - 1)
 
     def _variance(self, target: Target) -> Array:

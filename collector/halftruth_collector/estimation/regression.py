@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from .bounds import SIGNIFICANT, Array
 from .equation import Equation, Outcome, Predictors, Response
-from .ratios import Quotients
+from .intervals import ConfidenceSets
 from .table import Table
 
 #: Largest absolute linear predictor of a logistic model: odds of three million.
@@ -76,8 +76,9 @@ class Regression:
     undefined : str or None
     least_known : tuple of int
         The least precise coefficients, if the coefficients are not identified.
-    ratio : Quotients, optional
-        Ratios that are the coefficients, if the intervals are Fieller's.
+    sets : callable, optional
+        Confidence sets of the coefficients as a function of the normal quantile; by default normal
+        intervals.
     """
 
     coefficients: Array
@@ -87,7 +88,7 @@ class Regression:
     effect_errors: Array = field(default_factory=lambda: np.zeros(0))
     undefined: str | None = None
     least_known: tuple[int, ...] = ()
-    ratio: Quotients | None = None
+    sets: Callable[[float], ConfidenceSets] | None = None
 
     @property
     def standard_error(self) -> Array:
@@ -212,7 +213,7 @@ def carries(
     every = np.concatenate([directions, np.eye(len(sizes))])
     known = np.concatenate([sizes, np.ones(len(sizes))])
     influence = np.concatenate([equations.influence(every), equations.by_shares])
-    error = _errors(table.null_covariance(independent, _placed(influence, cells, table)))
+    error = _errors(table.covariance(_placed(influence, cells, table), independent))
     carried = known > 2 * SIGNIFICANT * error[: len(every)]
     # Otherwise the estimated share of the answer in a category can be below 0 or above 1.
     span = np.ptp(columns, axis=0)

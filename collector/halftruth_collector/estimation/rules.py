@@ -19,11 +19,11 @@ from halftruth_shared.results import QUANTITIES, EstimateColumns, Key
 from numpy.typing import NDArray
 
 from .answers import category_code
-from .association import Batch, MeasureColumn, evaluate
+from .association import Batch, evaluate, graded
 from .bounds import Array, check_field, normal_quantile, significantly_positive
 from .columns import columns
-from .gradients import Jet
-from .intervals import SHARE, ConfidenceSets, share_interval
+from .estimates import Estimates
+from .intervals import SHARE, share_interval
 from .itemsets import (
     Examined,
     Itemsets,
@@ -35,8 +35,7 @@ from .itemsets import (
     itemsets_by_length,
     select_itemsets,
 )
-from .measures import NAMES, Cells, check_measures, find_measure
-from .ratios import Quotients
+from .measures import NAMES, check_measures, find_measure
 from .reliability import grades, margin
 from .selection import listed_alpha
 from .table import Table
@@ -81,37 +80,30 @@ class RuleSupports:
         """Return some of the rules."""
         return RuleSupports(self.support[:, rows], self.covariance[:, :, rows], self.logit)
 
-    def sets(self, quantile: float) -> ConfidenceSets:
-        """Return the intervals of the confidences, or Fieller's sets."""
-        return self.confidence.sets(quantile, logit=self.logit)
-
     def interval(self, quantile: float) -> tuple[Array, Array]:
         """Return the intervals of the supports of X and Y together."""
         error = np.sqrt(self.covariance[0, 0])
         return share_interval(self.support[0], error, quantile, logit=self.logit)
 
     @cached_property
-    def confidence(self) -> Quotients:
+    def confidence(self) -> Estimates:
         """Confidences ĉ = a/(a+b), of the supports of X and Y together and of X."""
         (both, left, _), cov = self.support, self.covariance
-        return Quotients(both, left, cov[0, 0], cov[1, 1], cov[0, 1])
+        variances = cov[0, 0], cov[1, 1]
+        of = QUANTITIES["confidence"]
+        return Estimates.quotient(of, both, left, variances, cov[0, 1], logit=self.logit)
 
-    def measures(self, names: Sequence[str], reports: int) -> tuple[MeasureColumn, ...]:
-        """Return measures of the tables of presence and absence of X and Y."""
-        per_rule = np.moveaxis(self.covariance, -1, 0)
-        tables = Batch(_cells(self.support), per_rule, reports)
-        return tuple(evaluate(find_measure(name), tables, name) for name in names)
+    def measure(self, name: str, reports: int) -> Estimates:
+        """Return a measure of the tables of presence and absence of X and Y."""
+        cells = np.tensordot(_COEFFICIENTS, self.support, axes=1)
+        cells[0, 0] += 1
+        covariance = np.moveaxis(self.covariance, -1, 0)
+        tables = Batch(cells, _COEFFICIENTS[:, :, None], covariance, reports)
+        return evaluate(find_measure(name), tables, name)
 
 
 #: Coefficients of (π_XY, π_X, π_Y) in the cells of the table of X (rows) and Y, absence first.
 _COEFFICIENTS = np.array([[[1.0, -1, -1], [-1, 0, 1]], [[-1, 1, 0], [1, 0, 0]]])
-
-
-def _cells(support: Array) -> Cells:
-    values = np.tensordot(_COEFFICIENTS, support, axes=1)
-    values[0, 0] += 1
-    gradient = np.broadcast_to(_COEFFICIENTS[:, :, None], (*values.shape, 3))
-    return Cells(Jet(values, gradient), 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -347,7 +339,7 @@ def arrange(
     if candidates is not None:
         alpha = listed_alpha(query.confidence, listed, candidates)
     half_width = quantile * np.sqrt(supports.covariance[0, 0])
-    sets = supports.sets(quantile)
+    sets = supports.confidence.sets(quantile)
     # The reliability follows from the wider margin of support and confidence.
     margins = np.maximum(half_width, sets.half_width)
     if query.sort == "confidence":
@@ -355,21 +347,15 @@ def arrange(
     elif query.sort == "support":
         by = supports.support[0]
     else:
-        by = completed(np.arange(listed)).measures([query.sort], reports)[0].value
+        by = completed(np.arange(listed)).measure(query.sort, reports).value
     # In any order, rules without bounds come late; the last key is the primary one.
-    unknown = np.isnan(supports.confidence.variance)
+    unknown = np.isnan(supports.confidence.standard_error)
     order = np.lexsort((-supports.support[0], -by, unknown, grades(margins)))[: query.limit]
     chosen = completed(order) if query.measures else supports[order]
     measures, confidence = query.measures or (), chosen.confidence
     ordinary = margin(*chosen.interval(quantile))
     estimates = [
-        columns(
-            QUANTITIES["confidence"],
-            confidence.value,
-            np.sqrt(confidence.variance),
-            chosen.sets(normal_quantile(alpha)),
-            grade=grades(margins[order]),
-        ),
+        confidence.columns(1 - alpha, grade=grades(margins[order])),
         columns(
             QUANTITIES["support"],
             chosen.support[0],
@@ -378,8 +364,8 @@ def arrange(
             grade=grades(ordinary),
         ),
         *(
-            each.columns(1 - alpha, judged_at=query.confidence)
-            for each in chosen.measures(measures, reports)
+            graded(find_measure(name), chosen.measure(name, reports), 1 - alpha, query.confidence)
+            for name in measures
         ),
     ]
     of_rows = np.tile(np.arange(len(order)), len(estimates))
@@ -407,7 +393,7 @@ def arrange(
 
 def _surest(supports: RuleSupports, alpha: float) -> tuple[int | None, float | None]:
     """Return the place of the rule with the largest lower bound at a level, and that bound."""
-    sets = supports.sets(normal_quantile(alpha))
+    sets = supports.confidence.sets(normal_quantile(alpha))
     lower = np.where(np.isfinite(sets.half_width), sets.lower, -np.inf)
     if not (lower > 0).any():
         return None, None

@@ -128,32 +128,6 @@ class Table(ABC):
             field="estimate",
         )
 
-    def null_covariance(self, shares: Array, forms: Array) -> Array:
-        """Return the covariance of linear forms of the estimates under given true shares.
-
-        Score tests use this covariance, evaluated under the null hypothesis instead of at the
-        estimates. It is for a large population or, if `fraction` is 1, for these respondents; NaN
-        with fewer than two reports.
-
-        Parameters
-        ----------
-        shares : ndarray, shape as `value`
-        forms : ndarray, shape (K, cells)
-        """
-        if self.reports < 2:
-            return np.full((len(forms), len(forms)), np.nan)
-        covariance = np.zeros((len(forms), len(forms)))
-        for each in self.report_distributions(shares):
-            added = each.weights @ forms.T
-            added -= each.chances @ added
-            covariance += each.reports * (added.T * each.chances) @ added
-        covariance *= self.reports / (self.reports - 1)
-        if not self.is_sample:
-            means = forms @ shares.ravel()
-            sampling = (forms * shares.ravel()) @ forms.T - np.outer(means, means)
-            covariance -= sampling / (self.reports - 1)
-        return covariance
-
     def variance(self) -> Array:
         """Return the variance of each share (Guo Result 1, diagonal of eq. 5.16).
 
@@ -193,12 +167,29 @@ class Table(ABC):
         table = DomainTable(self, axes, kept)
         return replace(table, reports=max(1, round(self.reports * table.base)))
 
-    def covariance(self, forms: Array | None = None) -> Array:
+    def covariance(self, forms: Array | None = None, shares: Array | None = None) -> Array:
         """Return the covariance of the cells, or of K linear forms of them, shape (K, K).
 
-        It is read-only, and NaN for fewer than two reports. Cells are in row-major order. More than
-        `COVARIANCE_CELLS` of them raise DomainTooLarge.
+        It is NaN for fewer than two reports, and that of the cells is read-only. Score tests use
+        the covariance under given true shares, evaluated under the null hypothesis instead of at
+        the estimates; it is for a large population or, if `fraction` is 1, for these respondents.
+
+        Parameters
+        ----------
+        forms : ndarray, shape (K, cells), optional
+            Coefficients of the cells in row-major order.
+        shares : ndarray, shape as `value`, optional
+            True shares; by default the covariance is estimated.
+
+        Raises
+        ------
+        DomainTooLarge
+            For the estimated covariance of more than `COVARIANCE_CELLS` cells.
         """
+        if shares is not None:
+            return self._expected_covariance(
+                np.eye(shares.size) if forms is None else forms, shares
+            )
         if forms is not None:
             return self._covariance_of(forms)
         cells = self.value.size
@@ -219,6 +210,34 @@ class Table(ABC):
 
     def _covariance_of(self, forms: Array) -> Array:
         return np.asarray(forms @ self.covariance() @ forms.T)
+
+    def _expected_covariance(self, forms: Array, shares: Array) -> Array:
+        if self.reports < 2:
+            return np.full((len(forms), len(forms)), np.nan)
+        covariance = np.zeros((len(forms), len(forms)))
+        for each in self.report_distributions(shares):
+            added = each.weights @ forms.T
+            added -= each.chances @ added
+            covariance += each.reports * (added.T * each.chances) @ added
+        covariance *= self.reports / (self.reports - 1)
+        if not self.is_sample:
+            means = forms @ shares.ravel()
+            sampling = (forms * shares.ravel()) @ forms.T - np.outer(means, means)
+            covariance -= sampling / (self.reports - 1)
+        return covariance
+
+    def third_moment(self, forms: Array, shares: Array) -> Array:
+        """Return the third central moments of linear forms of the estimates, shape (K,).
+
+        Score tests are corrected for skewness by them. Parameters are those of `covariance`.
+        """
+        third = np.zeros(len(forms))
+        for each in self.report_distributions(shares):
+            added = each.weights @ forms.T
+            added -= each.chances @ added
+            # Multiplication is ten times as fast as a third power.
+            third += each.reports * each.chances @ (added * added * added)
+        return third
 
     @cached_property
     def _covariances(self) -> dict[Target, Array]:

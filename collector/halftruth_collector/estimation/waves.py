@@ -7,26 +7,31 @@ answered. For the sampled population, if the same n people took part, it has the
 identified by unlinked reports. It is positive if answers are stable, so the sum of the variances is
 conservative for a change.
 
-The equality of shares is tested by a score test, with variances evaluated at the pooled shares of
-these waves. In a Wald test, a wave with few reports and no report of a rare answer would have a
-standard error near 0.
+The equality of levels is tested by a score test: variances are evaluated at answers that are
+pooled, within each group, over the compared waves. In a Wald test, a wave with few reports and no
+report of a rare answer would have a standard error near 0.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import scipy
 from halftruth_shared import Attribute, Schema
+from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.results import QUANTITIES, Quantity
 
 from .answers import answer_codes
-from .bounds import Array, normal_quantile
-from .contrasts import Contrasts, Groups, compare_groups, ends_of_contrast
-from .distribution import Distributions, Scale, scale_of
+from .bounds import Array
+from .contrasts import AnswerByGroup, compare_groups, contrast_sets
+from .distribution import GroupedAnswers, Scale, scale_of
+from .estimates import Estimates, differentiate, shares_of_table
 from .estimator import Estimator
-from .intervals import SHARE, mean_of, table_intervals
+from .intervals import SHARE, ConfidenceSets, mean_of
 from .table import SOMEBODY, Table
+
+_DIFFERENCE = QUANTITIES["share_difference"]
 
 
 class Rows(NamedTuple):
@@ -50,7 +55,7 @@ def levels_of(
     reference: str | None = None,
     scores: Mapping[str, str] | None = None,
     confidence: float = 0.95,
-) -> dict[Rows, Contrasts]:
+) -> dict[Rows, Estimates]:
     """Return the levels of one question in one wave: shares, and means of ordered answers.
 
     Parameters
@@ -69,7 +74,7 @@ def levels_of(
     attribute = estimator.schema.attributes[estimator.schema.position(name)]
     scale = _scale(attribute, scores or {})
     if groups is None or reference is None:
-        return dict(_of_everybody(estimator, attribute, scale, confidence))
+        return dict(_of_everybody(estimator, attribute, scale))
     grouping = estimator.schema.attributes[estimator.schema.position(groups, "groups")]
     place = grouping.categories.index(reference)
     table = estimator.table([groups, name])
@@ -87,28 +92,14 @@ def _scale(attribute: Attribute, scores: Mapping[str, str]) -> Scale | None:
 
 
 def _of_everybody(
-    estimator: Estimator,
-    attribute: Attribute,
-    scale: Scale | None,
-    confidence: float,
-) -> Iterator[tuple[Rows, Contrasts]]:
+    estimator: Estimator, attribute: Attribute, scale: Scale | None
+) -> Iterator[tuple[Rows, Estimates]]:
     table, answers = estimator.table([attribute.name]), attribute.categories
     rows = Rows(attribute.name, answers, (None,) * len(answers), SHARE)
-    yield (
-        rows,
-        Contrasts(
-            table.value,
-            np.sqrt(table.variance()),
-            *table_intervals(table, confidence),
-            parts=table.error_parts(),
-            # Shares of a model are tested by their own errors (Wald).
-            table=None if table.logit else table,
-        ),
-    )
+    yield rows, shares_of_table(table, SHARE)
     if scale is not None:
-        within = Distributions.of_table(estimator.schema, table)
-        means = within.means(scale.values, normal_quantile(1 - confidence))
-        yield _of_mean(attribute, [None], scale), means
+        within = GroupedAnswers.of_table(estimator.schema, table)
+        yield _of_mean(attribute, [None], scale), within.means(scale.values)
 
 
 def _differences(
@@ -119,22 +110,24 @@ def _differences(
     reference: int,
     scale: Scale | None,
     confidence: float,
-) -> Iterator[tuple[Rows, Contrasts]]:
+) -> Iterator[tuple[Rows, Estimates]]:
     names, every = grouping.categories, range(len(grouping.categories))
     groups = tuple(names[g] for g in every if g != reference)
     for code, answer in enumerate(attribute.categories):
-        of_answer = Groups.of_table(table, names, every, code)
-        of = QUANTITIES["share_difference"]
-        rows = Rows(attribute.name, (answer,) * len(groups), groups, of)
+        rows = Rows(attribute.name, (answer,) * len(groups), groups, _DIFFERENCE)
+        of_answer = AnswerByGroup(table, names, every, code)
         each = compare_groups(of_answer, reference, confidence=confidence)
-        yield rows, Contrasts(each.value, each.standard_error, each.lower, each.upper)
+        yield rows, replace(each, of=_DIFFERENCE, p_value=None, undefined=None)
     # Groups that are no answer have no mean.
     kept = answer_codes(grouping)
     if scale is not None and reference in kept:
-        within, at = Distributions.of_table(schema, table), kept.index(reference)
-        means = within.mean_differences(scale.values, at, normal_quantile(1 - confidence))
+        within, at = GroupedAnswers.of_table(schema, table), kept.index(reference)
+        means = within.mean_differences(scale.values, at)
         others = [names[code] for code in kept if code != reference]
-        yield _of_mean(attribute, others, scale), means
+        yield (
+            _of_mean(attribute, others, scale),
+            replace(means, statistic=None, p_value=None),
+        )
 
 
 def _of_mean(attribute: Attribute, groups: Sequence[str | None], scale: Scale) -> Rows:
@@ -144,69 +137,114 @@ def _of_mean(attribute: Attribute, groups: Sequence[str | None], scale: Scale) -
     return Rows(attribute.name, (None,) * len(groups), tuple(groups), of)
 
 
-def stacked(waves: Sequence[Contrasts]) -> Contrasts:
-    """Return K estimates of each of W waves, as columns of shape (K, W)."""
+def contrast(waves: Sequence[Estimates], weights: Array, of: Quantity) -> Estimates:
+    """Return Σ_w c_w θ̂_w of independent estimates, tested against 0.
 
-    def column(name: str) -> Array:
-        return np.stack([getattr(one, name) for one in waves], axis=1)
+    Parameters
+    ----------
+    waves : sequence of Estimates
+        The same K numbers in each of W waves.
+    weights : ndarray, shape (W,)
+        c, with the sum 0.
 
-    unknown = np.full(waves[0].value.shape, np.nan)
-    perturbation, sampling = zip(*(one.parts or (unknown, unknown) for one in waves), strict=True)
-    return Contrasts(
-        column("value"),
-        column("standard_error"),
-        column("lower"),
-        column("upper"),
-        column("p_value") if waves[0].p_value.size else waves[0].p_value,
-        (np.stack(perturbation, axis=1), np.stack(sampling, axis=1)),
-    )
-
-
-def contrast(waves: Sequence[Contrasts], weights: Array) -> Contrasts:
-    """Return Σ_w c_w θ̂_w of independent estimates, with p-values of the hypothesis that it is 0.
-
-    >>> levels = [
-    ...     Contrasts.normal(np.array([share]), np.array([error]), 2)
-    ...     for share, error in [(0.30, 0.03), (0.34, 0.04)]
-    ... ]
-    >>> change = contrast(levels, np.array([-1.0, 1.0]))
-    >>> [round(float(n[0]), 2) for n in (change.value, change.standard_error, change.lower)]
-    [0.04, 0.05, -0.06]
+    Examples
+    --------
+    >>> from halftruth_collector.estimation.estimates import normal_sets
+    >>> def level(share, error):
+    ...     value, error = np.array([share]), np.array([error])
+    ...     return Estimates(SHARE, value, error, normal_sets(value, error))
+    >>> change = contrast([level(0.30, 0.03), level(0.34, 0.04)], np.array([-1.0, 1.0]), SHARE)
+    >>> change.value.round(2), change.standard_error.round(2), change.sets(2).lower.round(2)
+    (array([0.04]), array([0.05]), array([-0.06]))
     """
-    every = stacked(waves)
-    value, error = every.value @ weights, _root_of_squares(weights * every.standard_error)
-    tables = [one.table for one in waves if one.table is not None]
-    alike = _errors_if_equal(every, tables, weights) if tables else every.standard_error
-    chance = np.where(error > 0, _root_of_squares(weights * alike), np.nan)
-    score = np.abs(value) / np.where(chance > 0, chance, np.nan)
-    perturbation, sampling = every.parts or (every.value, every.value)
-    return Contrasts(
-        value,
-        error,
-        *ends_of_contrast(every, weights),
-        p_value=2 * scipy.special.ndtr(-score),
-        parts=(_root_of_squares(weights * perturbation), _root_of_squares(weights * sampling)),
+    value, error = (
+        np.stack([getattr(each, name) for each in waves], axis=1)
+        for name in ("value", "standard_error")
+    )
+    change, of_change = value @ weights, _root_of_squares(weights * error)
+    alike = _errors_if_equal(waves, weights)
+    chance = np.where(of_change > 0, _root_of_squares(weights * alike), np.nan)
+    score = np.abs(change) / np.where(chance > 0, chance, np.nan)
+    perturbation, sampling = (
+        _root_of_squares(weights * np.stack(each, axis=1)) for each in _parts(waves)
+    )
+
+    def sets(quantile: float) -> ConfidenceSets:
+        of_waves = [each.sets(quantile) for each in waves]
+        lower, upper = (
+            np.stack([getattr(each, name) for each in of_waves], axis=1)
+            for name in ("lower", "upper")
+        )
+        return contrast_sets(value, lower, upper, weights=weights)
+
+    p_value = 2 * scipy.special.ndtr(-score)
+    return Estimates(of, change, of_change, sets, parts=(perturbation, sampling), p_value=p_value)
+
+
+def _errors_if_equal(waves: Sequence[Estimates], weights: Array) -> Array:
+    """Return the standard errors in each wave if the contrasted waves had the same answers.
+
+    The distribution of the answers within each group is pooled over these waves; each wave keeps
+    its sizes of groups. Estimates that are no functions of a table keep their errors.
+    """
+    if any(each.table is None for each in waves):
+        return np.stack([each.standard_error for each in waves], axis=1)
+    sources = [each.source for each in waves]
+    compared = [table for (table, _), weight in zip(sources, weights, strict=True) if weight]
+    people = np.sum([table.reports * table.value for table in compared], axis=0)
+    pooled = np.maximum(people / people.sum(), SOMEBODY)
+    pooled /= pooled.sum(axis=-1, keepdims=True)
+    errors = []
+    for table, function in sources:
+        check_deadline()
+        groups = np.maximum(table.value, SOMEBODY).sum(axis=-1, keepdims=True)
+        null = pooled * groups / groups.sum()
+        _, forms = differentiate(function, null)
+        variance = np.diag(table.covariance(forms, null))
+        errors.append(np.sqrt(np.maximum(variance, 0.0)))
+    return np.stack(errors, axis=1)
+
+
+def stacked(waves: Sequence[Estimates]) -> Estimates:
+    """Return K estimates of each of W waves as one, with the waves of each number in a row."""
+
+    def column(each: Sequence[Array]) -> Array:
+        return np.stack(each, axis=1).ravel()
+
+    perturbation, sampling = map(column, _parts(waves))
+
+    def sets(quantile: float) -> ConfidenceSets:
+        of_waves = [each.sets(quantile) for each in waves]
+        kind = np.stack([each.kind for each in of_waves], axis=1).ravel()
+        ends = ([getattr(each, name) for each in of_waves] for name in ("lower", "upper"))
+        return ConfidenceSets(kind, *map(column, ends))
+
+    p_values = [each.p_value for each in waves if each.p_value is not None]
+    return Estimates(
+        waves[0].of,
+        column([each.value for each in waves]),
+        column([each.standard_error for each in waves]),
+        sets,
+        parts=(perturbation, sampling),
+        p_value=column(p_values) if p_values else None,
     )
 
 
-def _errors_if_equal(every: Contrasts, tables: Sequence[Table], weights: Array) -> Array:
-    """Return the standard errors of the shares of each wave if the contrasted shares are equal."""
-    reports = np.array([table.reports for table in tables], float)
-    pooled = np.average(every.value, axis=1, weights=reports * (weights != 0))
-    shares = np.maximum(pooled, SOMEBODY)
-    shares /= shares.sum()
-    forms = np.eye(len(shares))
-    variance = [np.diag(table.null_covariance(shares, forms)) for table in tables]
-    return np.asarray(np.sqrt(np.maximum(np.stack(variance, axis=1), 0.0)))
+def _parts(waves: Sequence[Estimates]) -> tuple[list[Array], list[Array]]:
+    """Return the perturbation errors and the sampling errors of each wave; NaN if unknown."""
+    unknown = np.full(waves[0].value.shape, np.nan)
+    parts = [each.parts or (unknown, unknown) for each in waves]
+    return [each[0] for each in parts], [each[1] for each in parts]
 
 
-def slope_weights(waves: Sequence[Contrasts], times: Sequence[float]) -> Array:
+def slope_weights(waves: Sequence[Estimates], times: Sequence[float]) -> Array:
     """Return the weights of the slope of a straight line by weighted least squares, shape (W,).
 
     A wave has the weight 1/Σ_k var(θ̂_wk). All answers to a question have the same weights, so the
     slopes of their shares sum to 0, and weights hardly depend on the estimates.
 
-    >>> level = Contrasts.normal(np.ones(1), np.ones(1), 2)
+    >>> from halftruth_collector.estimation.estimates import normal_sets
+    >>> level = Estimates(SHARE, np.ones(1), np.ones(1), normal_sets(np.ones(1), np.ones(1)))
     >>> slope_weights([level] * 3, [1, 2, 4]).round(3).tolist()
     [-0.286, -0.071, 0.357]
     """

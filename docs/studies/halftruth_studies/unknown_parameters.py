@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import scipy
 from halftruth_collector.estimation.bounds import Array
-from halftruth_collector.estimation.gradients import Jet
 from halftruth_collector.estimation.measures import MEASURES, Cells
 from numpy.typing import NDArray
 
@@ -71,10 +70,10 @@ def measures(tables: Array, reports: int) -> dict[str, Array]:
     reports : int
         Number of reports, on which χ², G², the residual and Laplace's estimate depend.
     """
-    cells = Cells(Jet(tables, np.zeros((*tables.shape, 0))), 2)
+    cells = Cells(tables, 2)
     binary = tables.shape[:2] == (2, 2)
     found = {
-        measure.name: measure.of(cells, reports).value.ravel()
+        measure.name: measure.of(cells, reports).ravel()
         for measure in MEASURES
         if binary or measure.scope == "categories"
     }

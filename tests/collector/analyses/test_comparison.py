@@ -5,7 +5,12 @@ from math import inf
 import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES
-from halftruth_collector.estimation.contrasts import Groups, compare_groups, shares_of, trend_of
+from halftruth_collector.estimation.contrasts import (
+    AnswerByGroup,
+    compare_groups,
+    shares_of,
+    trend_of,
+)
 from halftruth_shared.analyses.comparison import ComparisonQuery
 from halftruth_shared.results import Texts
 from msgspec.structs import replace
@@ -20,7 +25,7 @@ AGES = ("young", "middle", "old")
 
 def groups_of(study):
     table = study.counted["study"].estimator.table(["age", "vote"])
-    return Groups.of_table(table, AGES, [0, 1, 2], 0)
+    return AnswerByGroup(table, AGES, [0, 1, 2], 0)
 
 
 def test_a_comparison_in_python_has_the_estimates_and_the_trend(study):
@@ -30,13 +35,16 @@ def test_a_comparison_in_python_has_the_estimates_and_the_trend(study):
     frame = found.to_pandas()
     frames = {name: frame.xs(name, level="quantity") for name in frame.index.unique("quantity")}
     assert frames["share"]["value"].tolist() == shares.value.tolist()
-    assert frames["share"]["upper"].tolist() == shares.upper.tolist()
+    assert frames["share"]["upper"].tolist() == shares.interval(0.95).upper.tolist()
     assert frames["people"]["value"].tolist() == pytest.approx((3000 * groups.base).tolist())
     compared = frames["difference"]
     assert compared.index.unique("group").tolist() == list(AGES)
     assert compared.index.unique("against").isna().all()
-    for column in ("value", "standard_error", "lower", "upper", "p_value"):
+    for column in ("value", "standard_error", "p_value"):
         assert compared[column].tolist() == getattr(effects, column).tolist()
+    sets = effects.interval(0.95)
+    assert compared["lower"].tolist() == sets.lower.tolist()
+    assert compared["upper"].tolist() == sets.upper.tolist()
     assert frames["trend"]["value"].tolist() == trend.value.tolist()
     # Half of the people vote according to their age.
     assert compared["p_value"].iloc[0] < 1e-6

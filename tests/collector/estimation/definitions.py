@@ -6,6 +6,7 @@ from functools import reduce
 from itertools import combinations, product
 
 import numpy as np
+from halftruth_collector.estimation.table import Table
 from halftruth_shared import (
     Attribute,
     DistortionMatrices,
@@ -27,6 +28,29 @@ PAIR = [[0, 0], [0, 1], [1, 0], [1, 1]]
 KINDS = ("gamma-diagonal", "randomized-response", "distortion-matrices")
 GAMMA = 19
 KEEP = ("4/5", "3/4", "9/10", "7/10")
+
+
+class GivenTable(Table):
+    """A table with a given covariance, also under null hypotheses."""
+
+    value = None
+
+    def __init__(self, value, covariance, reports=2_000):
+        self.value, self.spread, self.reports = value, covariance, reports
+        self.axes = tuple("abcdefgh"[: value.ndim])
+
+    @property
+    def effective_reports(self):
+        return np.full(self.value.shape, float(self.reports))
+
+    def _variance(self, target):
+        return np.diag(self.spread).reshape(self.value.shape)
+
+    def _covariance(self, target):
+        return self.spread.copy()
+
+    def _expected_covariance(self, forms, shares):
+        return forms @ self.spread @ forms.T
 
 
 def schema_of(shape, items=None, public=()):

@@ -1,17 +1,21 @@
 """Comparisons of groups: formulas and undefined estimates."""
 
 import math
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
-from halftruth_collector.estimation.contrasts import Groups, compare_groups, shares_of, trend_of
+from halftruth_collector.estimation.contrasts import (
+    AnswerByGroup,
+    compare_groups,
+    shares_of,
+    trend_of,
+)
 from halftruth_shared import RandomizedResponse
 from scipy.stats import norm
 
-from .definitions import differences, survey_of
+from .definitions import GivenTable, Z, differences, survey_of
 
 EFFECTS = ("difference", "risk_ratio", "odds_ratio")
 
@@ -38,8 +42,13 @@ def some_groups(count=4, error=0.003, seed=6):
     rng = np.random.default_rng(seed)
     shares = rng.dirichlet(np.full(2 * count, 6.0)).reshape(count, 2)
     root = rng.normal(scale=error, size=(2 * count, 2 * count))
-    names = tuple("abcdefgh"[:count])
-    return Groups(names, shares, root @ root.T, 2_000)
+    return with_shares(shares, root @ root.T)
+
+
+def with_shares(shares, covariance):
+    """Groups a, b, … with given shares of people without and with the answer."""
+    table = GivenTable(shares, covariance)
+    return AnswerByGroup(table, "abcdefgh"[: len(shares)], range(len(shares)), 1)
 
 
 def table_of(survey, cells):
@@ -51,21 +60,24 @@ def unperturbed(cells):
     """Groups of people whose answers are unperturbed, from their counts."""
     survey = survey_of(RandomizedResponse({"a": 1, "b": 1}), cells.shape, public="ab")
     names = survey.schema.attributes[0].categories
-    return Groups.of_table(table_of(survey, cells), names, range(len(names)), 1)
+    return AnswerByGroup(table_of(survey, cells), names, range(len(names)), 1)
 
 
 @pytest.mark.parametrize(("effect", "reference"), list(product(EFFECTS, (None, 0, 2))))
 def test_values_and_errors_are_those_of_the_dense_gradient(effect, reference):
     groups = some_groups()
-    gradient = differences(lambda table: effects_of(table, effect, reference), groups.value)
-    expected = effects_of(groups.value, effect, reference)
-    errors = np.sqrt(np.diag(gradient @ groups.covariance @ gradient.T))
+    gradient = differences(lambda table: effects_of(table, effect, reference), groups.table.value)
+    expected = effects_of(groups.table.value, effect, reference)
+    errors = np.sqrt(np.diag(gradient @ groups.table.spread @ gradient.T))
     found = compare_groups(groups, reference, effect, confidence=0.9)
     back = np.exp if effect != "difference" else np.asarray
     assert found.standard_error == pytest.approx(errors, rel=1e-5)
     assert found.value == pytest.approx(back(expected))
-    assert found.lower == pytest.approx(back(expected - norm.ppf(0.95) * errors), rel=1e-5)
-    assert found.upper == pytest.approx(back(expected + norm.ppf(0.95) * errors), rel=1e-5)
+    sets = found.interval(0.9)
+    assert sets.lower == pytest.approx(back(expected - norm.ppf(0.95) * errors), rel=1e-5)
+    assert sets.upper == pytest.approx(back(expected + norm.ppf(0.95) * errors), rel=1e-5)
+    known = differences(lambda table: effects_of(table, effect, reference), groups.table.value)
+    assert found.covariance == pytest.approx(known @ groups.table.spread @ known.T, rel=1e-5)
     assert set(found.undefined) == {""}
 
 
@@ -96,48 +108,48 @@ def test_unperturbed_answers_have_no_error_for_the_respondents_themselves():
     cells = np.array([[40, 25], [61, 20]])
     survey = survey_of(RandomizedResponse({"a": 1, "b": 1}), cells.shape, public="ab")
     table = table_of(survey, cells).alone
-    exact = Groups.of_table(table, ["x", "y"], [0, 1], 1)
     # Reports that all weigh the same have an undefined error; here the error is zero.
-    found = compare_groups(replace(exact, covariance=table.covariance()), 0)
-    assert found.lower == pytest.approx(found.upper)
+    exact = GivenTable(table.value, table.covariance())
+    found = compare_groups(AnswerByGroup(exact, ["x", "y"], [0, 1], 1), 0)
+    sets = found.sets(Z)
+    assert sets.lower == pytest.approx(sets.upper)
     assert np.isnan(found.p_value).all()
 
 
 def test_a_group_that_may_be_empty_has_no_comparison():
-    groups = some_groups()
-    shares = groups.value.copy()
+    table = some_groups().table
+    shares = table.value.copy()
     shares[1] *= 0.02
-    found = [compare_groups(replace(groups, value=shares), reference) for reference in (None, 0, 1)]
+    groups = with_shares(shares, table.spread)
+    found = [compare_groups(groups, reference) for reference in (None, 0, 1)]
     reason = "b is not significantly above zero"
     assert found[0].undefined == ["", reason, "", ""]
     assert found[1].undefined == [reason, "", ""]
     assert found[2].undefined == [reason, reason, reason]
-    for column in (found[0].value, found[0].lower, found[0].upper, found[0].p_value):
+    sets = found[0].sets(Z)
+    for column in (found[0].value, sets.lower, sets.upper, found[0].p_value):
         assert np.isnan(column).tolist() == [False, True, False, False]
-    shares, trend = (
-        shares_of(replace(groups, value=shares)),
-        trend_of(replace(groups, value=shares)),
-    )
+    shares, trend = shares_of(groups), trend_of(groups)
     assert shares.undefined == ["", reason, "", ""]
     assert np.isnan(shares.value).tolist() == [False, True, False, False]
     assert (trend.undefined, np.isnan(trend.value[0])) == ([reason], True)
 
 
 def test_the_interval_of_a_ratio_is_open_if_a_share_may_be_zero():
-    groups = some_groups()
-    shares = groups.value.copy()
-    error = math.sqrt(groups.covariance[3, 3])
+    table = some_groups().table
+    shares = table.value.copy()
+    error = math.sqrt(table.spread[3, 3])
     shares[1] = [shares[1].sum() - error, error]
-    rare = replace(groups, value=shares)
+    rare = with_shares(shares, table.spread)
     to, of = compare_groups(rare, 0, "risk_ratio"), compare_groups(rare, 1, "risk_ratio")
-    assert to.lower[0] == 0 < to.value[0] < to.upper[0] < np.inf
-    assert 0 < of.lower[0] < of.value[0] < of.upper[0] == np.inf
+    above, below = to.sets(Z), of.sets(Z)
+    assert above.lower[0] == 0 < to.value[0] < above.upper[0] < np.inf
+    assert 0 < below.lower[0] < of.value[0] < below.upper[0] == np.inf
     # The same comparison with exchanged groups.
-    assert to.upper[0] == pytest.approx(1 / of.lower[0])
+    assert above.upper[0] == pytest.approx(1 / below.lower[0])
     assert to.p_value[0] == pytest.approx(of.p_value[0])
     shares[1] = [shares[1].sum() + error, -error]
-    negative = replace(groups, value=shares)
-    found = compare_groups(negative, 0, "odds_ratio")
+    found = compare_groups(with_shares(shares, table.spread), 0, "odds_ratio")
     assert found.undefined[0] == "a share is estimated to be 0 or less, or 1 or more"
     # Equality of the shares can still be tested.
     assert np.isnan(found.value[0])
@@ -147,7 +159,7 @@ def test_the_interval_of_a_ratio_is_open_if_a_share_may_be_zero():
 def test_one_report_gives_no_comparison():
     one = np.array([[0, 1], [0, 0]])
     table = table_of(survey_of(RandomizedResponse({"a": "0.9", "b": "0.9"}), (2, 2)), one)
-    groups = Groups.of_table(table, ["a", "b"], [0, 1], 1)
+    groups = AnswerByGroup(table, ["a", "b"], [0, 1], 1)
     for found in (shares_of(groups), compare_groups(groups, 0), trend_of(groups)):
         assert set(found.undefined) == {"the reports show no error"}
         assert np.isnan(found.value).all()
@@ -156,8 +168,8 @@ def test_one_report_gives_no_comparison():
 def test_a_comparison_of_some_groups_ignores_the_others():
     cells = np.array([[40, 25], [61, 20], [33, 45]])
     table = table_of(survey_of(RandomizedResponse({"a": "0.9", "b": "0.9"}), (3, 2)), cells)
-    both = Groups.of_table(table, ["x", "z"], [0, 2], 1)
-    all_three = Groups.of_table(table, ["x", "y", "z"], [0, 1, 2], 1)
+    both = AnswerByGroup(table, ["x", "z"], [0, 2], 1)
+    all_three = AnswerByGroup(table, ["x", "y", "z"], [0, 1, 2], 1)
     pair, among = compare_groups(both, 0), compare_groups(all_three, 0)
     others = compare_groups(both, None)
     assert pair.value[0] == pytest.approx(among.value[1])

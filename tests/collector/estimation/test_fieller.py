@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 from halftruth_collector.estimation.columns import columns
-from halftruth_collector.estimation.intervals import SHARE
-from halftruth_collector.estimation.ratios import Quotients
+from halftruth_collector.estimation.intervals import SHARE, fieller_sets
 from halftruth_shared.results import QUANTITIES
 from mined import rows_of
 
@@ -21,9 +20,9 @@ def holds(found, ratio):
     return lower <= ratio <= upper
 
 
-def messages(*numbers, of=QUANTITIES["coefficient"]):
+def messages(a, x, var_a, var_x, cov, of=QUANTITIES["coefficient"]):
     """Sets of ratios as rows of a result."""
-    sets = Quotients(*numbers).sets(Z)
+    sets = fieller_sets(a, x, (var_a, var_x), cov, Z)
     nothing = np.full(len(sets.kind), np.nan)
     return rows_of(columns(of, nothing, nothing, sets))
 

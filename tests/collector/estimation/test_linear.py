@@ -96,7 +96,7 @@ def test_unperturbed_scores_give_least_squares(pairs):
     white = bread @ ((x.T * rest**2) @ x) @ bread * 500 / 499
     assert found.covariance == pytest.approx(white, rel=1e-9)
     # The score test of Boos (1992), at 0 and at both ends of the interval.
-    sets = found.ratio.sets(1.96)
+    sets = found.sets(1.96)
     for j in range(3):
         others = np.delete(x, j, axis=1)
         own = x[:, j] - others @ np.linalg.lstsq(others, x[:, j])[0]
@@ -182,7 +182,7 @@ def rejected(sizes, effect, surveys):
         counts = counted(survey, world(sizes, effect, rng), rng)
         asked = {"predictors": ["a", "b", "c"], "scores": {"d": "ranks"}}
         found = fitted(survey, counts, **asked)
-        sets = found.ratio.sets(normal_quantile(0.05))
+        sets = found.sets(normal_quantile(0.05))
         inside = (sets.lower <= 0) & (sets.upper >= 0)
         left_out.append(np.where(sets.kind == INTERVAL, ~inside, inside & (sets.kind < EVERYTHING)))
         # Score test and interval agree.

@@ -42,7 +42,7 @@ def test_margins_are_those_of_the_pooled_shares(mechanism, given, fraction):
     pooled = cut.sum(axis=tuple(given), keepdims=True) * np.ones(cut.shape)
     null = groups * pooled
     # The covariance of a large population, less the part by sampling.
-    covariance = table.sampled(0.0).null_covariance(null, np.eye(null.size))
+    covariance = table.sampled(0.0).covariance(np.eye(null.size), null)
     cells = np.indices(cut.shape).reshape(3, -1).T
     for cell in cells:
         inside = (cells[:, given] == cell[given]).all(axis=1)

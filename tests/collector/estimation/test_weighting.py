@@ -262,7 +262,7 @@ def test_weighted_shares_are_a_table_without_a_score_test(method):
     assert (weighted.axes, weighted.reports) == (("a0",), 1_000)
     assert weighted.variance() == pytest.approx(np.diag(weighted.covariance()))
     with pytest.raises(EstimateError, match=r"^estimate: weighted shares .* have no score test"):
-        weighted.null_covariance(weighted.value, np.eye(3))
+        weighted.covariance(np.eye(3), weighted.value)
 
 
 def test_weighted_shares_that_cannot_be_estimated_are_undefined_with_a_reason():

@@ -5,9 +5,10 @@ from math import lgamma
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
-from halftruth_collector.estimation.ratios import Quotients, conditional_shares
+from halftruth_collector.estimation.contrasts import shares_within
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
 from halftruth_studies.mining.confidence import (
+    Confidences,
     chebyshev_interval,
     expected_counts,
     rule_confidences,
@@ -46,14 +47,15 @@ def test_confidences_and_their_errors_are_those_of_the_estimator():
     counts = np.array([[2143, 568], [1269, 1842]])
     cells = [[0, 0], [0, 1], [1, 0], [1, 1]]
     table = Estimator(survey, Counts.from_cells(survey, cells, counts.ravel())).table(["G", "H"])
-    shares = conditional_shares(table.value, table.covariance(), [0])
+    shares = shares_within(table, [0])
     found = rule_confidences(counts, 0.8)
-    assert found.value == pytest.approx(shares.value[1, 1])
-    assert found.variance == pytest.approx(shares.variance[1, 1])
-    for each in ("numerator", "denominator", "var_numerator", "var_denominator", "cov"):
-        assert getattr(found, each) == pytest.approx(
-            np.broadcast_to(getattr(shares, each), (2, 2))[1, 1]
-        )
+    assert found.value == pytest.approx(shares.value[3])
+    assert found.estimates.standard_error == pytest.approx(shares.standard_error[3])
+    sets, expected = found.estimates.sets(1.96), shares.sets(1.96)
+    assert sets.lower[0] == pytest.approx(expected.lower[3])
+    assert sets.upper[0] == pytest.approx(expected.upper[3])
+    assert found.numerator == pytest.approx(table.value[1, 1])
+    assert found.denominator == pytest.approx(table.value[1].sum())
 
 
 def test_the_second_order_mean_is_guos_formula():
@@ -69,7 +71,7 @@ def test_the_second_order_mean_is_guos_formula():
             + (a - b) * cov / (a + b) ** 3
         )
         var_left = var_a + var_b + 2 * cov
-        confidence = Quotients(*map(np.array, (a, a + b, var_a, var_left, var_a + cov)))
+        confidence = Confidences(*map(np.array, (a, a + b, var_a, var_left, var_a + cov)))
         assert second_order_mean(confidence) == pytest.approx(printed, abs=1e-12)
     assert row.state == "equal"
 
@@ -108,7 +110,7 @@ def test_chebyshevs_interval_is_wider_than_the_normal_one():
     row = witness("Guo", "Figure 3.2")
     found = rule_confidences(expected_counts(G_H, 0.75, 5822), 0.75)
     lower, upper = chebyshev_interval(found, 0.05)
-    normal = 2 * 1.959964 * np.sqrt(found.variance)
+    normal = 2 * 1.959964 * found.estimates.standard_error
     assert (upper - lower) / normal == pytest.approx(2.28, abs=0.005)
     assert row.state == "equal"
 

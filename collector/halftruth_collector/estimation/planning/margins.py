@@ -22,16 +22,16 @@ from halftruth_shared.deadlines import check_deadline
 from ..answers import answer_codes, nothing_missing
 from ..automatic import FEW_PREDICTORS, determines_regression, modelled
 from ..bounds import Array, normal_quantile
-from ..contrasts import Contrasts, Groups, compare_groups
-from ..distribution import Distributions, scale_of
+from ..contrasts import AnswerByGroup, compare_groups, shares_within
+from ..distribution import GroupedAnswers, scale_of
 from ..domain import Domain
 from ..equation import Equation, equation
+from ..estimates import Estimates, shares_of_table
 from ..independence import Departures
-from ..intervals import table_intervals
+from ..intervals import SHARE
 from ..model import LoglinearModel
 from ..model import shares as modelled_shares
 from ..model.fit import feasible, schema_of
-from ..ratios import conditional_shares
 from ..reconstruction import of_perturbation
 from ..regression import fit_table
 from ..table import COVARIANCE_CELLS, Reconstruction, Table
@@ -182,8 +182,15 @@ class Expectation:
     def share(self, *names: str) -> float:
         """Return the margin of the share of an answer to a question, or of answers to several."""
         table = self.table(names)
-        lower, upper = table_intervals(table, self.confidence)
-        return _median((upper - lower) / 2, table.value)
+        return self._median(shares_of_table(table, SHARE), table.value)
+
+    def _margin(self, estimate: Estimates) -> float:
+        """Return the half-width of the interval of one estimate."""
+        return _finite(float(estimate.interval(self.confidence).half_width[0]))
+
+    def _median(self, estimates: Estimates, shares: Array) -> float:
+        """Return the median half-width over the cells that are possible."""
+        return _median(estimates.interval(self.confidence).half_width, shares.ravel())
 
     def detectable_share(self, name: str) -> float:
         """Return the smallest share of an answer that is significantly above 0 with `POWER`."""
@@ -198,23 +205,20 @@ class Expectation:
     def mean(self, name: str) -> float:
         """Return the margin of the mean of a question, relative to the range of its numbers."""
         values = scale_of(self.schema.attributes[self.schema.position(name)], {}).values
-        of_all = Distributions.of_table(self.schema, self.table([name]))
-        found = of_all.means(values, normal_quantile(1 - self.confidence))
-        return _finite(float(found.upper[0] - found.lower[0]) / 2 / float(np.ptp(values)))
+        found = GroupedAnswers.of_table(self.schema, self.table([name])).means(values)
+        return self._margin(found) / float(np.ptp(values))
 
     def share_within(self, group: str, name: str) -> float:
         """Return the margin of the share of an answer within a group, or in the rare group."""
         table = self.table([group, name])
-        shares = conditional_shares(table.value, table.identified_covariance(), [0])
-        sets = shares.sets(normal_quantile(1 - self.confidence))
+        found = shares_within(table, [0]).interval(self.confidence).half_width
         rows = slice(None) if self.rare is None else self.rare[1]
-        return _median(sets.half_width.reshape(table.value.shape)[rows], table.value[rows])
+        return _median(found.reshape(table.value.shape)[rows], table.value[rows])
 
     def difference(self, group: str, name: str) -> float:
         """Return the margin of the difference of the shares of an answer in two groups."""
         shares = self.shares([group, name])
-        found = self._contrast(shares, group, name)
-        return _finite(float(found.upper[0] - found.lower[0]) / 2)
+        return self._margin(self._contrast(shares, group, name))
 
     def detectable_difference(self, group: str, name: str) -> float:
         """Return the difference of an answer's shares in two groups that is detected with `POWER`.
@@ -237,7 +241,7 @@ class Expectation:
             moved[first, answer] = (present + difference) * base
             moved[first, others] *= (1 - present - difference) / (1 - present)
             found = self._contrast(moved, group, name)
-            score = -scipy.special.ndtri(found.p_value[0] / 2)
+            score = -scipy.special.ndtri(np.asarray(found.p_value)[0] / 2)
             needed = normal_quantile(LEVEL) * difference / score
             needed += scipy.special.ndtri(POWER) * float(found.standard_error[0])
             difference = _finite(needed)
@@ -245,11 +249,11 @@ class Expectation:
                 break
         return difference
 
-    def _contrast(self, shares: Array, group: str, name: str) -> Contrasts:
+    def _contrast(self, shares: Array, group: str, name: str) -> Estimates:
         """Compare the middle groups in a table of these shares."""
         chosen, answer = self._compared(group, name)
         table = self._table([group, name], shares)
-        groups = Groups.of_table(table, ("first", "second"), chosen, answer)
+        groups = AnswerByGroup(table, ("first", "second"), chosen, answer)
         return compare_groups(groups, 1, "difference", self.confidence)
 
     def _compared(self, group: str, name: str) -> tuple[tuple[int, int], int]:

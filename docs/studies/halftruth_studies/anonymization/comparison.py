@@ -24,7 +24,6 @@ from typing import Annotated, Any
 
 import numpy as np
 from halftruth_collector.estimation import Counts, Estimator
-from halftruth_collector.estimation.gradients import Jet
 from halftruth_collector.estimation.likelihood import CONSTRAINED_CELLS
 from halftruth_collector.estimation.measures import Cells, find_measure
 from halftruth_shared import (
@@ -357,10 +356,9 @@ def uncertainty_coefficient(table: Array, row: int, column: int) -> float | None
     others = tuple(axis for axis in range(table.ndim) if axis not in (row, column))
     margin = table.sum(axis=others)
     margin = margin if row < column else margin.T
-    # The gradient is not used.
-    cells = Cells(Jet(margin, np.empty((*margin.shape, 0))), 2)
+    cells = Cells(margin, 2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        value = find_measure("uncertainty_coefficient").of(cells, 1.0).value.item()
+        value = find_measure("uncertainty_coefficient").of(cells, 1.0).item()
     # Negative values are rounding errors.
     return None if np.isnan(value) else max(value, 0.0)
 

@@ -3,15 +3,41 @@
 The collector has Fieller's sets instead, which hold their level where these do not.
 """
 
+from dataclasses import dataclass
+from functools import cached_property
 from math import sqrt
 
 import numpy as np
-from halftruth_collector.estimation.ratios import Quotients
+from halftruth_collector.estimation.estimates import Estimates
 from halftruth_shared.channels.axes import Array
+from halftruth_shared.results import QUANTITIES
 from numpy.typing import ArrayLike
 
 
-def second_order_mean(confidences: Quotients) -> Array:
+@dataclass(frozen=True, eq=False)
+class Confidences:
+    """Supports of rules, of X and Y together and of X, with their variances and covariance."""
+
+    numerator: Array
+    denominator: Array
+    var_numerator: Array
+    var_denominator: Array
+    cov: Array
+
+    @cached_property
+    def estimates(self) -> Estimates:
+        """The confidences, with Fieller's sets."""
+        variances = self.var_numerator, self.var_denominator
+        of = QUANTITIES["confidence"]
+        return Estimates.quotient(of, self.numerator, self.denominator, variances, self.cov)
+
+    @property
+    def value(self) -> Array:
+        """The confidences; NaN if the support of X is not positive."""
+        return self.estimates.value
+
+
+def second_order_mean(confidences: Confidences) -> Array:
     """Return the mean of an estimated confidence up to second order (Guo eq. 3.4).
 
     With u and x as the supports of X and Y together and of X, it is c + (c·var(x) − cov(u, x))/x².
@@ -21,7 +47,7 @@ def second_order_mean(confidences: Quotients) -> Array:
     --------
     >>> import numpy as np
     >>> u, x, var_u, var_x, cov = np.array([[0.3], [0.5], [4e-4], [5e-4], [3e-4]])
-    >>> mean = second_order_mean(Quotients(u, x, var_u, var_x, cov))
+    >>> mean = second_order_mean(Confidences(u, x, var_u, var_x, cov))
     >>> [round(value, 6) for value in mean.tolist()]
     [0.6]
     """
@@ -29,7 +55,7 @@ def second_order_mean(confidences: Quotients) -> Array:
     return c + (c * confidences.var_denominator - confidences.cov) / x**2
 
 
-def chebyshev_interval(confidences: Quotients, alpha: float) -> tuple[Array, Array]:
+def chebyshev_interval(confidences: Confidences, alpha: float) -> tuple[Array, Array]:
     """Return the interval E(ĉ) ± sd/√α, which holds for any distribution of ĉ (Guo Result 3).
 
     Parameters
@@ -38,11 +64,11 @@ def chebyshev_interval(confidences: Quotients, alpha: float) -> tuple[Array, Arr
         Largest probability that the interval misses the true confidence.
     """
     mean = second_order_mean(confidences)
-    margin = confidences.variance**0.5 / sqrt(alpha)
+    margin = confidences.estimates.standard_error / sqrt(alpha)
     return mean - margin, mean + margin
 
 
-def rule_confidences(counts: ArrayLike, keep: float) -> Quotients:
+def rule_confidences(counts: ArrayLike, keep: float) -> Confidences:
     """Estimate the confidence of X ⇒ Y from the reports of surveys, and its error (Guo Result 1).
 
     Parameters
@@ -70,7 +96,7 @@ def rule_confidences(counts: ArrayLike, keep: float) -> Quotients:
             (of_both * of_left, both * left),
         )
     )
-    return Quotients(both, left, var_both, var_left, cov)
+    return Confidences(both, left, var_both, var_left, cov)
 
 
 def expected_counts(shares: Array, keep: float, reports: int) -> Array:

@@ -15,11 +15,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 from halftruth_collector.demo.comparison import mining_errors
 from halftruth_collector.estimation.bounds import normal_quantile
-from halftruth_collector.estimation.ratios import Quotients
 from halftruth_shared.channels.axes import Array
 from numpy.typing import NDArray
 
-from .confidence import chebyshev_interval
+from .confidence import Confidences, chebyshev_interval
 
 Baskets = NDArray[np.bool_]
 Itemset = tuple[int, ...]
@@ -193,7 +192,7 @@ def _confidences(
     keep: float,
     rules: Sequence[Rule],
     supports: Mapping[Itemset, tuple[float, float]],
-) -> Quotients:
+) -> Confidences:
     """Return the confidences of rules, with the covariance of the two supports."""
     sides = sorted({side for rule in rules for side in rule})
     places = {side: place for place, side in enumerate(sides)}
@@ -203,7 +202,7 @@ def _confidences(
     # The product of the estimates of X and Y together and of X is that of X², and Y.
     product = _means(reports, keep, sides, sides)[1][first, second]
     cov = (product - both * left) / (len(reports) - 1)
-    return Quotients(both, left, var_both, var_left, cov)
+    return Confidences(both, left, var_both, var_left, cov)
 
 
 def _means(

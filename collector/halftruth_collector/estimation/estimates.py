@@ -1,0 +1,338 @@
+"""Estimates of one quantity: functions of a table, with one delta method, one interval, one test.
+
+An estimate g(π̂) is a function of the estimated shares π̂ of a table. Its gradient is exact: it is
+computed by a complex step, Im g(π̂ + i·h·e)/h with a tiny h, so that a function of a table is
+written once, in plain arithmetic (formulas.md §27). Its variance is ∇gᵀ V ∇g, with the covariance V
+of the table. As `svystat` in R's package survey, the estimates carry what further contrasts need.
+
+A function of a table takes shares whose first axes are those of the table; it has to accept any
+further axes, and complex numbers. So it may use +, −, ×, ÷, powers, exp, log, sums and products,
+and `numpy.where` with conditions on the real part, but not abs, max or norms.
+
+An interval is a function of the level and is not truncated to the possible range. A row, a headline
+and a chart ask the same function; `columns` truncates it, where numbers become a result.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from halftruth_shared.results import EstimateColumns, Quantity, Texts
+from numpy.typing import ArrayLike, NDArray
+
+from .bounds import Array, normal_quantile, significantly_positive
+from .columns import columns
+from .intervals import ConfidenceSets, fieller_sets, intervals_at, share_interval
+from .table import Table
+from .variances import ratio_covariance
+
+#: Step along the imaginary axis; its square is lost in rounding, so the gradient is exact.
+_STEP = 1e-30
+
+#: Negative variances down to minus this value are rounding errors of 0.
+_ROUNDING = 1e-15
+
+#: A function of the shares of a table, see above; it returns K values, or several rows of K.
+Function = Callable[[Any], Any]
+
+#: Confidence sets before truncation, as a function of the normal quantile.
+Sets = Callable[[float], ConfidenceSets]
+
+
+def differentiate(
+    function: Function, cells: Array, directions: Array | None = None
+) -> tuple[Array, Array]:
+    """Return the values of a function of tables, with their derivatives, by a complex step.
+
+    A derivative is NaN where the value is not finite.
+
+    Parameters
+    ----------
+    function : callable
+    cells : ndarray
+        Shares; the first axes are those of the table.
+    directions : ndarray, shape (*cells, V), optional
+        Directions of the derivatives; by default each cell alone, in row-major order.
+
+    Returns
+    -------
+    value : ndarray
+    gradient : ndarray, shape (*value, V)
+
+    Examples
+    --------
+    >>> value, gradient = differentiate(lambda p: p[:1] / p[1:], np.array([0.2, 0.8]))
+    >>> value.tolist(), gradient.round(4).tolist()
+    ([0.25], [[1.25, -0.3125]])
+    """
+    if directions is None:
+        directions = np.eye(cells.size).reshape(*cells.shape, cells.size)
+    with np.errstate(all="ignore"):
+        value = np.asarray(function(cells))
+        gradient = np.asarray(function(cells[..., None] + 1j * _STEP * directions)).imag / _STEP
+    return value, np.where(np.isfinite(value)[..., None], gradient, np.nan)
+
+
+def positive(shares: Any) -> Any:
+    """Replace shares that are not positive, which cannot be divisors, by NaN."""
+    return np.where(np.real(shares) > 0, shares, np.nan)
+
+
+def delta_error(gradient: Array, covariance: Array) -> Array:
+    """Return the standard errors of functions with this gradient; NaN where unknown.
+
+    The covariance of the V variables has the shape (V, V), or such a matrix for each value.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        if covariance.ndim == 2:
+            through = gradient @ covariance
+        else:
+            through = (gradient[..., None, :] @ covariance)[..., 0, :]
+        variance = (through * gradient).sum(axis=-1)
+        error = np.sqrt(np.where(variance >= -_ROUNDING, np.maximum(variance, 0.0), np.nan))
+    return np.where(np.isfinite(error), error, np.nan)
+
+
+def normal_sets(value: Array, error: Array) -> Sets:
+    """Return symmetric normal intervals; undefined where the error is NaN."""
+    return lambda quantile: ConfidenceSets.intervals(
+        value - quantile * error, value + quantile * error
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """K estimates of one quantity, with their errors.
+
+    Attributes
+    ----------
+    of : Quantity
+        Scale, possible values and format.
+    value : ndarray, shape (K,)
+        NaN where undefined.
+    standard_error : ndarray, shape (K,)
+        NaN where undefined or unknown. That of a ratio is the error of its logarithm.
+    sets : callable
+        Confidence sets before truncation, as a function of the normal quantile.
+    table : Table, optional
+        The table whose functions these are.
+    function : callable, optional
+        This function of the shares of the table; for ratios, its logarithm.
+    parts : pair of ndarray, optional
+        Perturbation errors and sampling errors.
+    statistic, p_value : ndarray, optional
+        Of the test of no effect; NaN where there is none.
+    undefined : sequence of str or None, optional
+        Reason why a value is undefined.
+    """
+
+    of: Quantity
+    value: Array
+    standard_error: Array
+    sets: Sets
+    table: Table | None = None
+    function: Function | None = None
+    parts: tuple[Array, Array] | None = None
+    statistic: Array | None = None
+    p_value: Array | None = None
+    undefined: "Sequence[str | None] | Texts | None" = None
+
+    @classmethod
+    def contrast(cls, table: Table, function: Function, of: Quantity) -> "Estimates":
+        """Return functions of a table, with normal intervals by the delta method."""
+        value, gradient = differentiate(function, table.value)
+        error = delta_error(gradient, table.identified_covariance())
+        return cls(of, value, error, normal_sets(value, error), table, function)
+
+    @classmethod
+    def ratio(
+        cls,
+        of: Quantity,
+        factors: Array,
+        slopes: Array,
+        signs: Sequence[int],
+        covariance: Array,
+        *,
+        bounded: bool = False,
+        **more: Any,
+    ) -> "Estimates":
+        """Return products and quotients of F factors, with intervals on the logarithmic scale.
+
+        An interval begins at 0 if a numerator is not significantly above zero, and has no upper end
+        if a denominator is not. Refusing such ratios would select surveys in which a rare answer is
+        frequent by chance, and the coverage of the others could be below one half.
+
+        Parameters
+        ----------
+        factors : ndarray, shape (F, …)
+        slopes : ndarray, shape (F, …, V)
+            Gradient of each factor.
+        signs : sequence of int
+            1 for a numerator, −1 for a denominator.
+        covariance : ndarray
+            As in `delta_error`.
+        bounded : bool
+            Whether all factors are surely positive, as those of a model.
+        """
+        above = positive(factors)
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            logarithm = np.tensordot(signs, np.log(above), axes=1)
+            gradient = np.tensordot(signs, slopes / above[..., None], axes=1)
+            value = np.exp(logarithm)
+        error = np.where(np.isnan(logarithm), np.nan, delta_error(gradient, covariance))
+        errors = np.where(np.isnan(above), np.nan, delta_error(slopes, covariance))
+        upper = np.asarray(signs) > 0
+
+        def sets(quantile: float) -> ConfidenceSets:
+            with np.errstate(over="ignore", invalid="ignore"):
+                low, high = (
+                    np.exp(logarithm - quantile * error),
+                    np.exp(logarithm + quantile * error),
+                )
+            if not bounded:
+                clear = significantly_positive(factors, errors, quantile)
+                known = ~np.isnan(low)
+                low = np.where(known & ~clear[upper].all(axis=0), 0.0, low)
+                high = np.where(known & ~clear[~upper].all(axis=0), np.inf, high)
+            return ConfidenceSets.intervals(low, high)
+
+        return cls(of, value, error, sets, **more)
+
+    @classmethod
+    def quotient(
+        cls,
+        of: Quantity,
+        numerator: Array,
+        denominator: Array,
+        variances: tuple[Array, Array],
+        covariance: Array,
+        *,
+        logit: bool = False,
+        **more: Any,
+    ) -> "Estimates":
+        """Return ratios a/x of two estimates each, with Fieller's sets (Guo Result 3).
+
+        A ratio is NaN if x is not positive, and its error (delta method) if it is unknown or if x
+        is not significantly above zero.
+
+        Parameters
+        ----------
+        numerator, denominator : ndarray, shape (K,)
+            a and x.
+        variances : pair of ndarray
+            Of a and of x.
+        covariance : ndarray
+            Of a and x.
+        logit : bool
+            Whether the ratios are surely within 0 to 1; they have intervals on the logit scale
+            instead of Fieller's sets.
+        """
+        of_numerator, of_denominator = variances
+        left = positive(denominator)
+        ratio = np.asarray(numerator / left)
+
+        def spread(ratio: Array) -> Array:
+            return ratio_covariance(
+                of_numerator, ratio, ratio, covariance, covariance, of_denominator
+            )
+
+        # A variance of 0 means that all reports have the same weight; the true one is unknown.
+        error = np.sqrt(np.maximum(of_denominator, 0.0))
+        clear = significantly_positive(denominator, error) & (of_denominator >= 0)
+        variance = spread(ratio) / left**2
+        known = clear & (of_numerator > 0) & (variance >= 0)
+
+        def sets(quantile: float) -> ConfidenceSets:
+            if not logit:
+                return fieller_sets(numerator, denominator, variances, covariance, quantile)
+            inside = np.clip(ratio, 0.0, 1.0)
+            around = np.sqrt(np.maximum(spread(inside), 0.0)) / denominator
+            return ConfidenceSets.intervals(*share_interval(inside, around, quantile, logit=True))
+
+        return cls(of, ratio, np.sqrt(np.where(known, variance, np.nan)), sets, **more)
+
+    @property
+    def source(self) -> tuple[Table, Function]:
+        """The table and the function of its shares; TypeError for other estimates."""
+        if self.table is None or self.function is None:
+            raise TypeError("these estimates are no functions of one table")
+        return self.table, self.function
+
+    @cached_property
+    def gradient(self) -> Array:
+        """Gradient by the cells of the table, shape (K, cells); NaN where undefined."""
+        table, function = self.source
+        _, gradient = differentiate(function, table.value)
+        return np.where(np.isnan(self.value)[:, None], np.nan, gradient)
+
+    @property
+    def covariance(self) -> Array:
+        """Joint covariance of the estimates, shape (K, K); of logarithms for ratios."""
+        return joint_covariance([self])
+
+    def interval(self, confidence: float) -> ConfidenceSets:
+        """Return the confidence sets of a level, before truncation to the possible range."""
+        return self.sets(normal_quantile(1 - confidence))
+
+    def where(
+        self, known: NDArray[np.bool_], undefined: "Sequence[str | None] | Texts | None" = None
+    ) -> "Estimates":
+        """Return the estimates with all others than the known ones undefined, for some reasons."""
+        gone, sets = np.where(known, 0.0, np.nan), self.sets
+        columns = ("value", "standard_error", "statistic", "p_value")
+        found = {name: getattr(self, name) for name in columns}
+        return replace(
+            self,
+            **{name: each + gone for name, each in found.items() if each is not None},
+            sets=lambda quantile: sets(quantile).where(known),
+            parts=self.parts and (self.parts[0] + gone, self.parts[1] + gone),
+            undefined=undefined,
+        )
+
+    def columns(
+        self,
+        confidence: float,
+        *,
+        grade: ArrayLike | None = None,
+        adjusted: ArrayLike | None = None,
+    ) -> EstimateColumns:
+        """Return the estimates as columns of a result, with intervals of a level."""
+        return columns(
+            self.of,
+            self.value,
+            self.standard_error,
+            self.interval(confidence),
+            grade=grade,
+            errors=self.parts,
+            statistic=self.statistic,
+            p_value=self.p_value,
+            adjusted=adjusted,
+            undefined=self.undefined,
+        )
+
+
+def shares_of_table(table: Table, of: Quantity) -> Estimates:
+    """Return the shares of the cells of a table, in row-major order, with both parts of errors."""
+
+    def cells(people: Any) -> Any:
+        return people.reshape(-1, *people.shape[table.value.ndim :])
+
+    parts = tuple(each.ravel() for each in table.error_parts())
+    return Estimates(
+        of,
+        table.value.ravel(),
+        np.sqrt(table.variance()).ravel(),
+        lambda quantile: ConfidenceSets.intervals(*intervals_at(table, quantile)),
+        table,
+        cells,
+        parts=(parts[0], parts[1]),
+    )
+
+
+def joint_covariance(estimates: Sequence[Estimates]) -> Array:
+    """Return the joint covariance of functions of one table, in the order given."""
+    gradient = np.vstack([each.gradient for each in estimates])
+    table, _ = estimates[0].source
+    return np.asarray(gradient @ table.identified_covariance() @ gradient.T)
