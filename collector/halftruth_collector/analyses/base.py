@@ -46,6 +46,7 @@ from ..estimation.bounds import Array, normal_quantile
 from ..estimation.design_fit import contradictions
 from ..estimation.measures import ALIASES, MEASURE_NAMES, ORDERED_NAMES
 from ..estimation.model import LoglinearModel, cached_model, completed, described
+from ..estimation.model.fit import MODEL_CELLS
 from ..estimation.reliability import NOT, RELIABILITIES
 from .deciding import AtLevel
 
@@ -258,8 +259,28 @@ class AnalysisContext:
                 " sample of",
                 field="target",
             )
-        with errors_naming("modelled"), errors_naming("interactions", "terms"):
+        with errors_naming(field_of_model(question)), errors_naming("interactions", "terms"):
             return self.model(question.interactions, question.modelled)
+
+
+def model_attributes(survey: Survey, query: Any) -> list[str] | None:
+    """Return the attributes of the model of a query; None for all of the survey.
+
+    By default it is about all attributes, or about those that the query names if these are too many
+    for one model.
+    """
+    if query.modelled is not None:
+        given: list[str] = query.modelled
+        return given
+    named = named_by(query, survey)
+    about = [name for name in survey.schema.names if name in named]
+    return modelled(survey, about, MODEL_CELLS) if about else None
+
+
+def field_of_model(query: Any) -> str:
+    """Return the field of a query that makes its model smaller."""
+    of_table = query.modelled is None and hasattr(query, "attributes")
+    return "attributes" if of_table else "modelled"
 
 
 def check_model_names(survey: Survey, query: Any) -> None:
@@ -486,8 +507,13 @@ class Analysis(Generic[Q, R]):
             object.__setattr__(self, "from_pilot", decided_from_pilot)
 
     def _with_estimate(self, counted: AnalysisContext, query: Q) -> Q:
-        """Return a query with `estimate` = auto replaced by the chosen estimator."""
+        """Return a query with its estimator and the attributes of its model, if it has one."""
         asked: Any = query
+        if hasattr(asked, "modelled") and asked.estimate == "model":
+            check_model_names(counted.survey, asked)
+            about = model_attributes(counted.survey, asked)
+            chosen: Q = msgspec.structs.replace(asked, modelled=about)
+            return chosen
         if self.table is None or asked.estimate != "auto":
             return query
         moment: Q = msgspec.structs.replace(asked, estimate="moment")

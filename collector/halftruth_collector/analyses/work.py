@@ -14,7 +14,7 @@ from ..estimation.model.design import Design
 from ..estimation.model.fit import axes_of, schema_of
 from ..estimation.reconstruction import reconstruction
 from ..estimation.tables import TABLE_CELLS
-from .base import check_model_names, errors_naming
+from .base import check_model_names, errors_naming, field_of_model, model_attributes
 
 #: Largest number of listed itemsets, about 17 MB of JSON, and of examined rules.
 MOST_ITEMSETS, MOST_RULES = 100_000, 5_000_000
@@ -35,8 +35,8 @@ def check_cells(survey: Survey, attributes: Sequence[str]) -> None:
 def check_model(survey: Survey, query: Any) -> None:
     """Refuse a model of too many answers or interactions, before it is fitted."""
     check_model_names(survey, query)
-    with errors_naming("modelled"), errors_naming("interactions", "terms"):
-        schema = schema_of(survey.schema, query.modelled)
+    with errors_naming(field_of_model(query)), errors_naming("interactions", "terms"):
+        schema = schema_of(survey.schema, model_attributes(survey, query))
         terms = [*combinations(schema.names, 2), *query.interactions]
         Design(schema.shape, axes_of(schema, terms))
 

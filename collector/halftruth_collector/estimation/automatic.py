@@ -70,10 +70,15 @@ def _prefers_model(survey: Survey, counts: Counts, names: tuple[str, ...]) -> bo
     return moment > WIDER**2 * by_model
 
 
-def modelled(survey: Survey, attributes: Sequence[str]) -> list[str] | None:
-    """Return the attributes of the model for a table; None for all of the survey."""
+def modelled(
+    survey: Survey, attributes: Sequence[str], most: int = _MODELLED_CELLS
+) -> list[str] | None:
+    """Return the attributes of the model for a table; None for all of the survey.
+
+    It includes attributes that are not named if the table of all has at most `most` cells.
+    """
     cells = np.prod([float(size) for size in survey.schema.shape])
-    if cells <= _MODELLED_CELLS:
+    if cells <= most:
         return None
     schema_of(survey.schema, attributes)
     return [*attributes]

@@ -177,7 +177,8 @@ Modelled = Annotated[
     list[AttributeName],
     Meta(
         min_length=2,
-        description="Of estimate = model: the attributes that the model is about; by default all.",
+        description="Of estimate = model: the attributes that the model is about; by default all,"
+        " or those that the query names if all are too many for one model.",
         extra_json_schema={"uniqueItems": True},
     ),
 ]

@@ -323,9 +323,9 @@ def test_a_model_of_too_many_questions_is_refused_but_can_be_restricted():
     survey = Survey("m", "M", many, RandomizedResponse(dict.fromkeys(many.names, "0.8")))
     records = rng.integers(0, 2, (500, 20))
     source = source_of(survey, records, rng)
-    with pytest.raises(DomainTooLarge, match=r"^modelled: a model of 1048576 cells; expected") as e:
+    with pytest.raises(DomainTooLarge, match=r"^attributes: a model of 1048576 cells; expect") as e:
         asked("overview", source)
-    assert e.value.field == "modelled"
+    assert e.value.field == "attributes"
     result = asked("overview", source, modelled=["q3", "q5", "q7"])
     assert [*dict.fromkeys(result.key("question").values)] == ["q3", "q5", "q7"]
     assert result.model_fit.attributes == ["q3", "q5", "q7"]
