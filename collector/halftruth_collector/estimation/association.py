@@ -123,7 +123,7 @@ def evaluate(measure: Measure, tables: Batch, name: str | None = None) -> Estima
     of = replace(measure.quantity(cells, n), name=name or measure.name)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         plain, gradient = tables.values(lambda each: measure.of(each, n))
-        plain, gradient = plain.reshape(-1), gradient.reshape(len(tables.covariance), -1)
+        plain, gradient = plain.reshape(-1), gradient.reshape(-1, gradient.shape[-1])
         if measure.factors is not None:
             found = _ratio(of, measure.factors, tables)
         elif measure.slopes is not None:

@@ -160,6 +160,8 @@ def test_a_list_of_rules_can_be_empty(make_survey, make_reports, asked):
     rules = mine(survey, make_reports(survey, 3000, seed=46), min_confidence=0, **asked)
     assert list(rules.rows) == []
     assert rules.codes.shape == (0, 3)
+    asked |= {"measures": ["lift", "conviction"], "min_confidence": 0}
+    assert list(mine(survey, make_reports(survey, 3000, seed=46), **asked).rows) == []
 
 
 def test_a_certain_consequent_of_public_answers_has_confidence_one(public_survey):
