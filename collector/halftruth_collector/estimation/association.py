@@ -113,7 +113,7 @@ class Batch:
             value, gradient = self.values(partial(_part, shares, number))
             error = np.where(np.isnan(value), np.nan, delta_error(gradient, self.covariance))
             clear = significantly_positive(value, error, quantile)
-            found &= clear.reshape(-1, len(found)).all(axis=0)
+            found &= clear.all(axis=tuple(range(clear.ndim - 1)))
         return found
 
 
