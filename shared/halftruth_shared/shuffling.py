@@ -51,6 +51,9 @@ _LARGEST = 10**12
 _FALL = 45.0
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
 
+#: log n! − n log n + n for n below 16.
+_STIRLING = np.array([math.log(math.factorial(n)) + n - n * math.log(n or 1) for n in range(16)])
+
 
 @dataclass(frozen=True)
 class Shuffled:
@@ -81,7 +84,7 @@ class Shuffled:
     local_epsilon: float
 
 
-@lru_cache(64)
+@lru_cache(1024)
 def shuffled(gamma: Fraction | float, respondents: int, delta: float) -> Shuffled | None:
     """Return the guarantee for the counts of reports with amplification γ ≥ 1.
 
@@ -147,12 +150,11 @@ def binomial(successes: Array, trials: NDArray[np.int64] | int, chance: float) -
 
 def _stirling(n: Array) -> Array:
     """Return log n! − n log n + n."""
-    small = np.array([math.log(math.factorial(i)) + i - (i and i * math.log(i)) for i in range(16)])
     large = np.maximum(n, 16.0)
     square = large**-2
     series = (1 / 12 - (1 / 360 - (1 / 1260 - square / 1680) * square) * square) / large
     whole = series + np.log(2 * np.pi * large) / 2
-    return np.asarray(np.where(n < 16, small[np.minimum(n, 15).astype(int)], whole))
+    return np.asarray(np.where(n < 16, _STIRLING[np.minimum(n, 15).astype(int)], whole))
 
 
 def _deviance(observed: Array, expected: Array) -> Array:
