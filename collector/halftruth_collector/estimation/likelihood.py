@@ -1,4 +1,4 @@
-"""Best guess of the table of all attributes: expectation maximization with early stopping.
+"""Best guess of the table of all or some attributes: expectation maximization, stopped early.
 
 The moment estimate is unbiased and the basis of all intervals, but can be outside the simplex. The
 best guess is inside, and its margins are consistent: a superset is never more frequent than its
@@ -20,13 +20,14 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy
-from halftruth_shared import DomainTooLarge, EstimateError, NoReports
+from halftruth_shared import DomainTooLarge, EstimateError, NoReports, Schema
 from halftruth_shared.analyses.base import TypicalError
 from halftruth_shared.deadlines import check_deadline
 from numpy.typing import NDArray
 
 from .bounds import Array, normal_quantile
 from .counts import Counts
+from .domain import Domain
 from .reconstruction import reconstruction
 from .report_model import Likelihood, likelihood
 from .table import Reconstruction
@@ -78,14 +79,20 @@ class BestGuess(NamedTuple):
 class WholeTable:
     """Best guess of the table of all attributes, and its margins.
 
+    If all are too many, there is a table for each set of attributes that is asked for, with those
+    of the filter. Such tables need not agree with each other.
+
     Parameters
     ----------
     tables : Tables
         Unbiased estimates of the same domain from the same counts.
+    names : tuple of str, optional
+        Attributes of the table, in the order of the survey; all by default.
     """
 
-    def __init__(self, tables: Tables) -> None:
-        self._tables = tables
+    def __init__(self, tables: Tables, names: tuple[str, ...] | None = None) -> None:
+        self._tables, self._names = tables, names
+        self._smaller: dict[tuple[str, ...], WholeTable] = {}
 
     @cached_property
     def estimate(self) -> Array:
@@ -95,18 +102,38 @@ class WholeTable:
         ------
         DomainTooLarge, EstimateError
         """
-        schema = self._tables.reconstruction.schema
-        if schema.size > CONSTRAINED_CELLS:
+        size = self._domain.whole.size
+        if size > CONSTRAINED_CELLS:
             raise DomainTooLarge(
-                f"estimate: a whole table of {schema.size} cells; expected at most"
+                f"estimate: a whole table of {size} cells; expected at most"
                 f" {CONSTRAINED_CELLS}, or estimate = moment",
                 field="estimate",
             )
-        return self._tables.domain.slice(self._best_guess.table)
+        return self._domain.slice(self._best_guess.table)
+
+    @cached_property
+    def _domain(self) -> Domain:
+        """The domain among the attributes of the table."""
+        domain = self._tables.domain
+        if self._names is None:
+            return domain
+        among = [domain.whole.attributes[j] for j in domain.whole.positions(self._names)]
+        return Domain(Schema(tuple(among)), domain.where, domain.answered)
+
+    def _of(self, attributes: Sequence[str]) -> "WholeTable":
+        """Return the table of all attributes, or if these are too many that of some."""
+        domain = self._tables.domain
+        if self._names is not None or domain.whole.size <= CONSTRAINED_CELLS:
+            return self
+        wanted = {*attributes, *domain.where}
+        names = tuple(name for name in domain.whole.names if name in wanted)
+        return self._smaller.setdefault(names, WholeTable(self._tables, names))
 
     def table(self, attributes: Sequence[str]) -> Array:
         """Return the margin of some attributes, in this order."""
-        return _part_of(self.estimate, self._tables, attributes)
+        self._tables.check(attributes)
+        table = self._of(attributes)
+        return _part_of(table.estimate, table._domain, attributes)
 
     def typical_error(self, attributes: Sequence[str]) -> TypicalError:
         """Estimate the root mean square error of best guesses in tables of as many attributes.
@@ -115,6 +142,8 @@ class WholeTable:
         fold)², minus the variance of the latter. It is too large by up to √(4/3), because the other
         folds are three quarters of the reports.
         """
+        if (table := self._of(attributes)) is not self:
+            return table.typical_error(attributes)
         estimated, subsets, squares = None, self._like(attributes), []
         with suppress(EstimateError, NoReports):
             for part, guess in self._held_out:
@@ -130,21 +159,24 @@ class WholeTable:
 
     @cached_property
     def _best_guess(self) -> BestGuess:
-        return best_guess(self._unbiased, self._tables.counts)
+        return best_guess(self._unbiased, self._tables.counts, self._names)
 
     @cached_property
     def _held_out(self) -> list[tuple[Counts, Array]]:
         """Folds of the reports, each with the best guess from the other folds."""
         unbiased, counts = self._unbiased, self._tables.counts
-        model, steps = likelihood(unbiased.perturbation, counts), self._best_guess.steps
-        return [
-            (part, _guess(model, rest, independence(unbiased, rest), steps))
+        folds = [
+            (part, rest, independence(unbiased, rest, self._names))
             for rest, part in _divided(counts)
         ]
+        if not (steps := self._best_guess.steps):
+            return [(part, start) for part, _, start in folds]
+        model = likelihood(unbiased.perturbation, counts, self._names)
+        return [(part, _guess(model, rest, start, steps)) for part, rest, start in folds]
 
     def _like(self, attributes: Sequence[str]) -> list[tuple[int, ...]]:
         """Return the positions of these attributes, and of all or some sets of as many others."""
-        schema, rng = self._tables.schema, np.random.default_rng(0)
+        schema, rng = self._domain, np.random.default_rng(0)
         positions = tuple(sorted(schema.positions(attributes)))
         size, every = len(positions), range(len(schema.shape))
         if math.comb(len(every), size) <= TYPICAL_TABLES:
@@ -160,32 +192,39 @@ class WholeTable:
         self, part: Counts, guess: Array, subsets: Sequence[tuple[int, ...]]
     ) -> float:
         """Estimate the error of a guess by the unbiased estimates from other reports."""
-        domain = self._tables.domain
+        domain = self._domain
         tables = Tables(self._tables.survey, part, domain.where, self._tables.missing)
         guess = domain.slice(guess)
         squares = []
         for positions in subsets:
             check_deadline()
-            names = tables.names(positions)
+            names = [domain.names[j] for j in positions]
             table = tables.table(names)
-            off = (_part_of(guess, tables, names) - table.value) ** 2 - table.variance()
+            off = (_part_of(guess, domain, names) - table.value) ** 2 - table.variance()
             squares.append(off.ravel())
         return float(np.concatenate(squares).mean())
 
 
-def _part_of(whole: Array, tables: Tables, attributes: Sequence[str]) -> Array:
+def _part_of(whole: Array, domain: Domain, attributes: Sequence[str]) -> Array:
     """Return the margin of some attributes in the domain, with or without missing answers."""
-    tables.check(attributes)
-    table = margin(whole, tables.schema.positions(attributes))
-    if not tables.domain.leaves_out(attributes):
+    table = margin(whole, domain.positions(attributes))
+    if not domain.leaves_out(attributes):
         return table
-    kept = table[np.ix_(*tables.domain.kept(attributes))]
+    kept = table[np.ix_(*domain.kept(attributes))]
     return np.asarray(kept / kept.sum())
 
 
-def best_guess(unbiased: Reconstruction, counts: Counts) -> BestGuess:
-    """Compute the best guess of the table of all attributes."""
-    start, model = independence(unbiased, counts), likelihood(unbiased.perturbation, counts)
+def best_guess(
+    unbiased: Reconstruction, counts: Counts, names: Sequence[str] | None = None
+) -> BestGuess:
+    """Compute the best guess of the table of some attributes, all by default.
+
+    A single one has no association to learn.
+    """
+    start = independence(unbiased, counts, names)
+    if names is not None and len(names) == 1:
+        return BestGuess(start, 0, False)
+    model = likelihood(unbiased.perturbation, counts, names)
     steps, learned = _steps_by_held_out_reports(model, counts, start)
     return BestGuess(_guess(model, counts, start, steps), steps, learned)
 
@@ -212,14 +251,16 @@ def typical_error(squares: Array) -> tuple[float, bool] | None:
     return math.sqrt(max(mean, 0.0) + margin if bound else mean), bound
 
 
-def independence(unbiased: Reconstruction, counts: Counts) -> Array:
-    """Return the product of the marginal tables, each projected onto the simplex.
+def independence(
+    unbiased: Reconstruction, counts: Counts, names: Sequence[str] | None = None
+) -> Array:
+    """Return the product of the tables of single attributes, all by default.
 
+    Each is projected onto the simplex.
     Shares are at least 1/N, because EM cannot change a share of 0.
     """
-    schema = unbiased.schema
     table = np.ones(())
-    for name in schema.names:
+    for name in unbiased.schema.names if names is None else names:
         estimate = project_to_simplex(unbiased.table(counts, [name]).value)
         shares = np.maximum(estimate, 1 / counts.reports)
         table = np.multiply.outer(table, shares / shares.sum())
@@ -234,20 +275,21 @@ def _steps_by_held_out_reports(model: Likelihood, counts: Counts, start: Array) 
     if not (divided := _divided(counts)):
         return 0, False
     learned = [model.observed(rest) for rest, _ in divided]
-    held_out = [model.observed(part) * part.reports for _, part in divided]
+    held_out = [model.observed(part) * model.reports(part) for _, part in divided]
+    learning = [model.reports(rest) for rest, _ in divided]
     before = model.expected(start)
     tables, images = [start] * len(divided), [before] * len(divided)
     most = _MOST_WORK // (start.size * len(divided))
     done, best, highest, clear, steps = 0, 0, 0.0, False, 1
     while steps <= min(most, _PATIENCE * max(best, _LEAST)):
         gain = squares = 0.0
-        for number, (rest, _) in enumerate(divided):
+        for number, reports in enumerate(learning):
             for _ in range(steps - done):
                 check_deadline()
                 tables[number] = _step(model, learned[number], images[number], tables[number])
                 images[number] = model.expected(tables[number])
             # Add one pseudo-report of independence, so that no probability is 0.
-            predicted = (rest.reports * images[number] + before) / (rest.reports + 1)
+            predicted = (reports * images[number] + before) / (reports + 1)
             seen = held_out[number] > 0
             gains = np.log(predicted[seen] / before[seen])
             gain += float(held_out[number][seen] @ gains)
@@ -275,7 +317,8 @@ def _divided(counts: Counts) -> list[tuple[Counts, Counts]]:
 def _guess(model: Likelihood, counts: Counts, start: Array, steps: int) -> Array:
     """Return the table after a number of EM steps."""
     observed, table = model.observed(counts), start
-    for _ in range(steps):
+    # Without a report about the table nothing is learned.
+    for _ in range(steps if observed.any() else 0):
         check_deadline()
         table = _step(model, observed, model.expected(table), table)
     return table

@@ -161,11 +161,18 @@ def report_parts(
     attributes : sequence of str
         In the order of the schema; parts have the axes of their table.
     """
+    return [part for part in _every_part(perturbation, counts, attributes) if part.counts.any()]
+
+
+def _every_part(
+    perturbation: Perturbation, counts: Counts, attributes: Sequence[str]
+) -> list[ReportPart]:
+    """Return `report_parts` with those of which no report is left in some fold of the counts."""
     among = perturbation.schema.positions(attributes)
     if (channel := perturbation.channel(attributes)) is not None:
         numbers = counts.marginal(among).astype(np.float64)
         return [ReportPart((), tuple(range(len(among))), channel.shape, channel, numbers)]
-    return [part for part in _parts_by_view(perturbation, counts, among) if part.counts.any()]
+    return list(_parts_by_view(perturbation, counts, among))
 
 
 def _parts_by_view(
@@ -269,7 +276,11 @@ def _check_reports(perturbation: Perturbation) -> int:
 
 
 class Likelihood(ABC):
-    """Operators of the likelihood of the table of all attributes."""
+    """Operators of the likelihood of the table of all or some attributes."""
+
+    def reports(self, counts: Counts) -> float:
+        """Return the number of reports that tell of the table."""
+        return counts.reports
 
     @abstractmethod
     def expected(self, table: Array) -> Array:
@@ -298,6 +309,52 @@ class ChannelLikelihood(Likelihood):
 
     def observed(self, counts: Counts) -> Array:
         return counts.marginal(range(len(self._shape))) / counts.reports
+
+
+class PartLikelihood(Likelihood):
+    """Likelihood of the reports about some attributes, in the parts of `report_parts`.
+
+    Given the numbers of reports of the parts, other questions have no effect.
+    """
+
+    def __init__(
+        self, perturbation: Perturbation, counts: Counts, attributes: Sequence[str]
+    ) -> None:
+        positions = perturbation.schema.positions(attributes)
+        self._shape = tuple(perturbation.schema.shape[j] for j in positions)
+        self._perturbation, self._attributes = perturbation, attributes
+        self._parts = _every_part(perturbation, counts, attributes)
+        numbers = np.array([part.counts.sum() for part in self._parts])
+        self._chances = numbers / max(numbers.sum(), 1.0)
+        self._ends = np.cumsum([part.counts.size for part in self._parts])[:-1]
+
+    def expected(self, table: Array) -> Array:
+        found = [np.zeros(0)]
+        for part, chance in zip(self._parts, self._chances, strict=True):
+            others = tuple(j for j in range(table.ndim) if j not in part.margin)
+            margin = table.sum(axis=others).transpose(np.argsort(np.argsort(part.margin)))
+            found.append(chance * part.probabilities(margin).ravel())
+        return np.concatenate(found)
+
+    def adjoint(self, weights: Array) -> Array:
+        table = np.zeros(self._shape)
+        of_parts = np.split(weights, self._ends) if self._parts else []
+        for part, chance, own in zip(self._parts, self._chances, of_parts, strict=True):
+            mean = part.mean_weights(own.reshape(part.counts.shape))
+            sizes = [size if j in part.margin else 1 for j, size in enumerate(self._shape)]
+            table += chance * mean.transpose(np.argsort(part.margin)).reshape(sizes)
+        return table
+
+    def reports(self, counts: Counts) -> float:
+        return float(self._numbers(counts).sum())
+
+    def observed(self, counts: Counts) -> Array:
+        numbers = self._numbers(counts)
+        return np.asarray(numbers / max(numbers.sum(), 1.0))
+
+    def _numbers(self, counts: Counts) -> Array:
+        parts = _every_part(self._perturbation, counts, self._attributes)
+        return np.concatenate([np.zeros(0), *(part.counts.ravel() for part in parts)])
 
 
 class MarginTree:
@@ -409,14 +466,18 @@ class ViewLikelihood(Likelihood):
         return sums.reshape(-1, len(self._symbols)) / counts.reports
 
 
-def likelihood(perturbation: Perturbation, counts: Counts) -> Likelihood:
-    """Return the operators of the likelihood of some reports.
+def likelihood(
+    perturbation: Perturbation, counts: Counts, attributes: Sequence[str] | None = None
+) -> Likelihood:
+    """Return the operators of the likelihood of some reports, for all or some attributes.
 
     Raises
     ------
     DomainTooLarge
         If there are too many possible reports.
     """
+    if attributes is not None:
+        return PartLikelihood(perturbation, counts, attributes)
     if (channel := perturbation.channel(perturbation.schema.names)) is not None:
         return ChannelLikelihood(channel)
     return ViewLikelihood(perturbation, counts)

@@ -93,3 +93,21 @@ def test_a_model_of_all_questions_is_refused_by_the_field_that_makes_it_smaller(
         asked(name, source, **fields)
     assert caught.value.field == field
     assert str(caught.value).startswith(f"{field}: a model of ")
+
+
+def test_best_guesses_are_of_the_questions_that_a_query_names(source):
+    table = asked("table", source, attributes=["q1", "q3"], estimate="likelihood")
+    assert len(table.estimates) == 14
+    assert table.estimates.value.sum() == pytest.approx(1)
+    assert (table.estimates.value >= 0).all()
+    some = [*source.survey.schema.names[:4], *source.survey.schema.names[-2:]]
+    overview = asked("overview", source, estimate="likelihood", attributes=some)
+    shares = overview.estimates.value[overview.places("share")]
+    questions = [name for name in overview.key("question").values if name is not None]
+    assert set(questions) == set(some)
+    assert ((shares >= 0) & (shares <= 1)).all()
+    within = {"where": {"q1": ["c0", "c1", "c2", "c3"]}}
+    part = asked("table", source, attributes=["q3"], estimate="likelihood", **within)
+    assert part.estimates.value.sum() == pytest.approx(1)
+    with pytest.raises(DomainTooLarge, match=r"^estimate: a whole table of .* cells; expected"):
+        asked("itemsets", source, min_support=0.3, estimate="likelihood", max_length=1)

@@ -4,10 +4,18 @@ from functools import reduce
 
 import numpy as np
 import pytest
-from halftruth_collector.estimation import Counts
-from halftruth_collector.estimation.likelihood import best_guess
+from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.estimation.likelihood import WholeTable, best_guess
 from halftruth_collector.estimation.reconstruction import reconstruction
-from halftruth_shared import RandomizedResponse, Survey
+from halftruth_shared import (
+    Attribute,
+    GammaDiagonal,
+    RandomizedResponse,
+    Schema,
+    SplitQuestionnaire,
+    Survey,
+)
+from sources import estimator_of
 
 SHAPE = (2, 3, 2)
 
@@ -118,3 +126,38 @@ def test_the_estimate_is_close_to_the_better_of_independence_and_maximum_likelih
     assert errors["guess"] < 1.1 * better, (errors, steps)
     if dependent:
         assert errors["guess"] < 0.2 * errors["independence"], (errors, steps)
+
+
+@pytest.mark.parametrize("kind", ["split", "gamma-diagonal", "kept"])
+def test_a_best_guess_of_named_questions_equals_that_of_all_if_these_are_all(kind, monkeypatch):
+    """By the parts of the reports about these questions, and by all symbols of all views."""
+    schema = Schema([Attribute(f"q{j}", ("a", "b", "c")[: 2 + j % 2]) for j in range(4)])
+    mechanism = {
+        "split": SplitQuestionnaire.designed(schema, 9, (), {2: 1.0, 4: 1.0}),
+        "gamma-diagonal": GammaDiagonal(9),
+        "kept": RandomizedResponse(dict.fromkeys(schema.names, "0.7")),
+    }[kind]
+    rng = np.random.default_rng(3)
+    people = rng.integers(0, 2, (6_000, 1)) ^ (rng.random((6_000, 4)) < 0.2)
+    whole = estimator_of(Survey("s", "S", schema, mechanism), people, rng)
+    expected = whole.support(schema.names, "likelihood"), whole.typical_error(schema.names)
+    monkeypatch.setattr("halftruth_collector.estimation.likelihood.CONSTRAINED_CELLS", 2)
+    monkeypatch.setattr(WholeTable, "estimate", property(lambda self: self._best_guess.table))
+    part = Estimator(whole.survey, whole.counts)
+    found = part.support(schema.names, "likelihood"), part.typical_error(schema.names)
+    np.testing.assert_allclose(found[0], expected[0], atol=1e-12)
+    assert found[1].error == pytest.approx(expected[1].error)
+    assert found[1].learned == expected[1].learned
+
+
+def test_a_best_guess_of_a_pair_among_many_questions_is_near_the_truth(monkeypatch):
+    monkeypatch.setattr("halftruth_collector.estimation.likelihood.CONSTRAINED_CELLS", 8)
+    schema = Schema([Attribute(f"q{j}", ("a", "b")) for j in range(6)])
+    pairs = SplitQuestionnaire.for_amplification(schema, 9, max_length=2)
+    rng = np.random.default_rng(4)
+    people = (rng.integers(0, 2, (20_000, 1)) ^ (rng.random((20_000, 6)) < 0.1)).astype(int)
+    some = estimator_of(Survey("s", "S", schema, pairs), people, rng)
+    table = some.support(["q0", "q1"], "likelihood")
+    # Both answers agree in 0.9² + 0.1² of all people.
+    assert table.trace() == pytest.approx(0.82, abs=0.08)
+    assert some.support(["q4"], "likelihood").sum() == pytest.approx(1)
