@@ -158,8 +158,9 @@ class Estimator(Tables):
     def support(self, attributes: Sequence[str], estimate: Method = "moment") -> Array:
         """Return the share of each cell of a table, shape as of :meth:`table`.
 
-        Estimates by likelihood and model are margins of one estimate of the table of all
-        attributes, so that the shares of different tables agree with each other.
+        Estimates by likelihood and model are margins of one estimate of the table of all attributes
+        (or of those of the model), so that the shares of different tables agree with each other. If
+        all are too many, best guesses by likelihood are of each table by itself.
         """
         check_field(ItemsetsQuery, "estimate", estimate)
         if estimate in ("moment", "model"):
