@@ -32,5 +32,5 @@ ANALYSES = _analyses()
 
 def identified(survey: Survey) -> list[Analysis[Any, Any]]:
     """Return the analyses that the reports of a survey identify, given enough reports."""
-    most = reconstruction(survey).max_order
+    most = reconstruction(survey).identified_sets.longest
     return [each for each in ANALYSES.values() if each.applies(survey) and each.min_order <= most]

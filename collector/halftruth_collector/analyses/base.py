@@ -47,6 +47,7 @@ from ..estimation.design_fit import contradictions
 from ..estimation.measures import ALIASES, MEASURE_NAMES, ORDERED_NAMES
 from ..estimation.model import LoglinearModel, cached_model, completed, described
 from ..estimation.model.fit import MODEL_CELLS
+from ..estimation.reconstruction import reconstruction
 from ..estimation.reliability import NOT, RELIABILITIES
 from .deciding import AtLevel
 
@@ -641,9 +642,26 @@ def clearest(survey: Survey) -> list[Attribute]:
     return sorted(survey.schema.attributes, key=lambda attribute: len(attribute.categories))
 
 
+def asked_together(survey: Survey, attributes: Sequence[Attribute], count: int) -> list[Attribute]:
+    """Return the first `count` attributes whose table the reports identify, or as many as exist."""
+    source = reconstruction(survey)
+
+    def extended(chosen: list[Attribute], others: Sequence[Attribute]) -> list[Attribute]:
+        best = chosen
+        for place, each in enumerate(others):
+            if len(best) == count:
+                break
+            more = [*chosen, each]
+            if source.identified([attribute.name for attribute in more]):
+                best = max(best, extended(more, others[place + 1 :]), key=len)
+        return best
+
+    return extended([], attributes)
+
+
 def names_of_clearest(survey: Survey, count: int = 2) -> list[str]:
     """Return the names of the clearest attributes, in the order of the survey."""
-    names = {attribute.name for attribute in clearest(survey)[:count]}
+    names = {attribute.name for attribute in asked_together(survey, clearest(survey), count)}
     return [name for name in survey.schema.names if name in names]
 
 

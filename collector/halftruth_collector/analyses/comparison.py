@@ -29,7 +29,15 @@ from ..estimation.independence import margins_within
 from ..estimation.intervals import INTERVAL
 from ..estimation.reliability import NOT, grades
 from ..estimation.selection import adjusted_p_values
-from .base import Analysis, AnalysisContext, RowBuilder, answers_to, clearest, middle_answer
+from .base import (
+    Analysis,
+    AnalysisContext,
+    RowBuilder,
+    answers_to,
+    asked_together,
+    clearest,
+    middle_answer,
+)
 from .deciding import AtLevel, as_selected, claimed, count_in_words, decide_rows
 
 
@@ -211,7 +219,7 @@ def state(result: Result[ComparisonQuery], claim: Claim) -> str:
 
 def start(survey: Survey) -> ComparisonQuery:
     """Return the initial query: a question with few answers, by the one with the fewest."""
-    first, second = (clearest(survey) * 2)[:2]
+    first, second = (asked_together(survey, clearest(survey), 2) * 2)[:2]
     return ComparisonQuery(answer={second.name: middle_answer(second)}, groups=first.name)
 
 

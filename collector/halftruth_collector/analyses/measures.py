@@ -14,6 +14,7 @@ from halftruth_shared.results.quantities import quantity
 from halftruth_shared.results.wording import number, percent, quoted
 
 from ..estimation.answers import present_items
+from ..estimation.association import UNIDENTIFIED
 from ..estimation.measures import ALIASES
 from .base import Analysis, AnalysisContext, asked
 from .deciding import AtLevel, count_in_words, decide_rows, p_in_words, tested_by
@@ -63,12 +64,14 @@ def decide(result: Result[MeasuresQuery], at_level: AtLevel) -> tuple[list[Test]
         return [], [Claim(kind="estimate", rows=known[:1]) if known else Claim(kind="untested")]
     # Both directions of a pair are one test.
     first: dict[frozenset[Any], int] = {}
+    unidentified = result.estimates.texts("undefined").equals(UNIDENTIFIED)
     for place, pair in enumerate(zip(*(key.values for key in result.keys), strict=True)):
-        first.setdefault(frozenset(pair), place)
+        if not unidentified[place]:
+            first.setdefault(frozenset(pair), place)
     # Pairs that are associated by design are not tested.
     linked = [each.values["pairs"] for each in result.caveats if each.code == "by design"]
     for pair in chain(*linked):
-        del first[frozenset(pair)]
+        first.pop(frozenset(pair), None)
     places = [*first.values()]
     rate = 1 - result.query.confidence
     return decide_rows(

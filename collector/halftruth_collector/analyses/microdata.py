@@ -18,6 +18,7 @@ from halftruth_shared.results.wording import number
 from ..estimation.calibration import known_margins
 from ..estimation.columns import columns
 from ..estimation.model.records import raked, weighted_records
+from ..estimation.reconstruction import reconstruction
 from ..estimation.reliability import USABLE
 from .base import Analysis, AnalysisContext, answer_keys
 from .deciding import AtLevel
@@ -128,7 +129,8 @@ ANALYSIS = Analysis(
     pictured=False,
     placeholder="A row for each combination of answers with its weight and replicate weights, for R"
     " and for Python. Show makes them: the model behind them takes some seconds.",
-    min_order=2,
+    # The model of all questions has an interaction for each pair of them.
+    applies=lambda survey: reconstruction(survey).identified_sets.any_of > 1,
     place="Export",
     order=150,
 )

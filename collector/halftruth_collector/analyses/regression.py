@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Literal
 
 import msgspec
@@ -34,6 +35,7 @@ from ..estimation.model import (
     perturbed_outcome_regression,
     shares,
 )
+from ..estimation.reconstruction import reconstruction
 from ..estimation.regression import Regression, fit_table
 from ..estimation.reliability import WELL_FILLED
 from ..estimation.table import COVARIANCE_CELLS, Table
@@ -404,15 +406,18 @@ def _effect(about: str, row: Row, claim: Claim, *, linear: bool) -> str:
 
 def start(survey: Survey) -> RegressionQuery:
     """Return the initial query: the clearest attribute with an answer to count, by the next one."""
-    schema = survey.schema
+    schema, source = survey.schema, reconstruction(survey)
     counted = [a for a in clearest(survey) if presence(schema, [a.name], {})[0] is not None]
-    outcome = (counted or clearest(survey))[0]
-    predictors = [
-        attribute.name
-        for attribute in clearest(survey)
-        if attribute is not outcome
-        and len(outcome.categories) * len(attribute.categories) <= COVARIANCE_CELLS
-    ][:1]
+    outcomes = counted or clearest(survey)
+    pairs = (
+        (outcome, predictor)
+        for outcome, predictor in product(outcomes, clearest(survey))
+        if outcome is not predictor
+        and len(outcome.categories) * len(predictor.categories) <= COVARIANCE_CELLS
+        and source.identified([outcome.name, predictor.name])
+    )
+    outcome, predictor = next(pairs, (outcomes[0], None))
+    predictors = [] if predictor is None else [predictor.name]
     present = {} if counted else {outcome.name: middle_answer(outcome)}
     return RegressionQuery(outcome=outcome.name, predictors=predictors, present=present)
 

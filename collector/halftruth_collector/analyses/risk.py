@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -172,10 +173,15 @@ def state(result: Result[RiskQuery], claim: Claim) -> str:
 
 
 def _start(survey: Survey) -> RiskQuery:
-    """Return the initial query: the last question, by the first two if reports identify them."""
-    *others, sensitive = survey.schema.names
-    most = min(2, reconstruction(survey).max_order - 1)
-    return RiskQuery(quasi=others[:most] or [sensitive], sensitive=sensitive)
+    """Return the initial query: the last question that is asked with others, by one or two."""
+    source, names = reconstruction(survey), survey.schema.names
+    for sensitive in reversed(names):
+        others = [name for name in names if name != sensitive]
+        for count in (2, 1):
+            for quasi in combinations(others, count):
+                if source.identified([*quasi, sensitive]):
+                    return RiskQuery(quasi=list(quasi), sensitive=sensitive)
+    return RiskQuery(quasi=[names[0]], sensitive=names[-1])
 
 
 ANALYSIS = Analysis(

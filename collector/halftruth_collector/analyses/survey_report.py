@@ -113,7 +113,8 @@ def _associations(counted: AnalysisContext, impossible: Collection[str]) -> tupl
     ]
     estimator = counted.estimator
     possible = [name for name in estimator.schema.names if name not in impossible]
-    names = [pair for pair in combinations(possible, 2) if not estimator.by_design(*pair)]
+    pairs = filter(estimator.identified, combinations(possible, 2))
+    names = [pair for pair in pairs if not estimator.by_design(*pair)]
     test = estimator.associated(names)
     if not test.tested.any():
         return Claim(kind="untested", count=len(names)), Grid(header, [])

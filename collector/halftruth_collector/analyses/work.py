@@ -3,13 +3,12 @@
 import math
 from collections.abc import Sequence
 from itertools import combinations
-from math import comb
 from typing import Any
 
 from halftruth_shared import DomainTooLarge, Survey
 from halftruth_shared.analyses.base import MiningQuery
 
-from ..estimation.itemsets import MAX_SUBSETS, itemsets_by_length
+from ..estimation.itemsets import MAX_SUBSETS, count_itemsets
 from ..estimation.model.design import Design
 from ..estimation.model.fit import axes_of, schema_of
 from ..estimation.reconstruction import reconstruction
@@ -62,12 +61,12 @@ def affordable_length(survey: Survey, min_support: float, *, rules: bool = False
     At most 1 / min_support cells of a table reach the threshold, for any reports.
     """
     schema, combinations, work = survey.schema, 0, 0.0
-    attributes = len(schema.names)
-    longest = min(attributes, reconstruction(survey).max_order)
-    itemsets = itemsets_by_length(schema, longest)
-    for length in range(1, longest + 1):
-        combinations += comb(attributes, length)
-        listed = min(itemsets[length], comb(attributes, length) / max(min_support, 1e-9))
+    family = reconstruction(survey).identified_sets
+    for length in range(1, family.longest + 1):
+        subsets = family.number(length)
+        combinations += subsets
+        itemsets = count_itemsets(schema, family, length)
+        listed = min(itemsets, subsets / max(min_support, 1e-9))
         work += listed * (2.0**length - 2 if rules else 1)
         if combinations > MAX_SUBSETS or work > (MOST_RULES if rules else MOST_ITEMSETS):
             return max(1, length - 1)

@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 from halftruth_shared import Attribute, ParameterError, Schema
 from halftruth_shared.deadlines import check_deadline
-from halftruth_shared.results import EstimateColumns, Quantity, Texts
+from halftruth_shared.results import EstimateColumns, Quantity, Texts, quantity
 from numpy.typing import NDArray
 
 from .answers import answered, answers_of, presence
 from .bounds import Array, normal_quantile, significantly_positive
+from .columns import columns
 from .estimates import Estimates, delta_error, differentiate, normal_sets
 from .intervals import ConfidenceSets
 from .measures import (
@@ -51,6 +52,9 @@ _CLEAR_OF_LOGARITHMS = 3.0
 
 #: Largest number of covariances of the tables of one batch.
 _AT_ONCE = 2**18
+
+#: Reason why a pair of a map has no estimate.
+UNIDENTIFIED = "no report tells of both questions"
 
 #: Largest number of attributes of a map of associations.
 MAX_ASSOCIATED = 32
@@ -291,15 +295,20 @@ def estimate_associations(
 
     It is the proportional reduction of the Gini index of the second attribute if the first is known
     (Guo Table 3.6). Unlike measures with logarithms, it is defined for negative estimates of cells.
-    Tables are those of ``combinations(names, 2)``; estimates have the order of
-    ``permutations(names, 2)``.
+    Tables are those of ``combinations(names, 2)`` that are identified; estimates have the order of
+    ``permutations(names, 2)``, and are undefined for other pairs.
     """
-    measure, places = find_measure("concentration"), [*permutations(names, 2)]
+    measure = find_measure("concentration")
+    places = [*permutations(names, 2)]
     # Tables of the same shape form a batch.
     batches: dict[tuple[int, ...], list[tuple[int, Table, bool]]] = defaultdict(list)
+    unknown = []
     for place, (one, other) in enumerate(places):
         check_deadline()
         back = (one, other) not in tables
+        if back and (other, one) not in tables:
+            unknown.append(place)
+            continue
         table = tables[other, one] if back else tables[one, other]
         shape = table.value.shape
         batches[shape[::-1] if back else shape].append((place, table, back))
@@ -322,7 +331,10 @@ def estimate_associations(
             )
             parts.append(graded(measure, evaluate(measure, batch), confidence))
             order += [place for place, _, _ in members]
-    return EstimateColumns.concatenate(parts).take(np.argsort(order))
+    if unknown:
+        nothing = np.full(len(unknown), np.nan)
+        parts.append(columns(quantity(measure.name), nothing, undefined=UNIDENTIFIED))
+    return EstimateColumns.concatenate(parts).take(np.argsort([*order, *unknown]))
 
 
 def _lack(measure: Measure, about: Sequence[Attribute], codes: Sequence[int | None]) -> str | None:

@@ -218,7 +218,7 @@ def contradictions(
     tables: list[tuple[str, ...]] = [(name,) for name in names]
     source = reconstruction(survey)
     cells = math.prod(survey.schema.shape[j] for j in survey.schema.positions(names))
-    if together and 1 < len(names) <= source.max_order and cells <= _CELLS:
+    if together and len(names) > 1 and source.identified(names) and cells <= _CELLS:
         tables.append(tuple(sorted(names, key=survey.schema.names.index)))
     found: list[Contradiction] = []
     for table in tables:

@@ -330,7 +330,8 @@ class Estimator(Tables):
 
         Rows are in the order of ``itertools.permutations(attributes, 2)``. The answers in `rare`
         are merged for τ. The p-values are those of :meth:`associated`, which uses all answers;
-        pairs that depend on each other by design are not tested.
+        pairs that depend on each other by design are not tested. Pairs that the reports do not
+        identify are undefined.
         """
         names = self.schema.names if attributes is None else attributes
         self.schema.positions(names)
@@ -342,7 +343,8 @@ class Estimator(Tables):
         if len(names) < 2:
             raise ParameterError("attributes: expected two or more", field="attributes")
         check_confidence(confidence)
-        tables = {(one, other): self.table((one, other)) for one, other in combinations(names, 2)}
+        pairs = filter(self.identified, combinations(names, 2))
+        tables = {(one, other): self.table((one, other)) for one, other in pairs}
         merging = Merging(self.schema, self.rare(names))
         merged = {pair: merging.table(table) for pair, table in tables.items()}
         associations = estimate_associations(merged, names, confidence)

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from .bounds import Array, logits, normal_quantile
 from .columns import columns
+from .identified import IdentifiedSets
 from .intervals import share_interval
 from .likelihood import WholeTable, supports_within
 from .reliability import RELIABILITIES, LengthPrecision, grades, margin, median, typical
@@ -155,7 +156,15 @@ def mine_itemsets(
     if estimate == "likelihood":
         support = supports_within(whole.estimate, examined.codes)
         typical_error = whole.typical_error
-    found = select_itemsets(tables.schema, examined, support, query, max_length, typical_error)
+    found = select_itemsets(
+        tables.schema,
+        tables.identified_sets,
+        examined,
+        support,
+        query,
+        max_length,
+        typical_error,
+    )
     return replace(found, unexamined=unexamined)
 
 
@@ -171,7 +180,8 @@ def examined_length(
     `too_many` is a further reason to stop if the query has no `max_length`. A `max_length` above
     the length that reports identify raises ParameterError.
     """
-    schema, together = tables.schema, tables.max_order
+    schema, family = tables.schema, tables.identified_sets
+    together = family.longest
     if query.max_length is not None:
         max_length = min(query.max_length, len(schema.names))
         if max_length > together:
@@ -181,10 +191,13 @@ def examined_length(
                 field="max_length",
             )
         return max_length, None
-    itemsets = itemsets_by_length(schema, together)
-    for length in range(2, together + 1):
-        subsets = [comb(len(schema.names), k) for k in range(length + 1)]
-        many = sum(subsets) > _DEFAULT_SUBSETS or sum(itemsets[: length + 1]) > _DEFAULT_ITEMSETS
+    itemsets, subsets = [1], [1]
+    for length in range(1, together + 1):
+        subsets.append(family.number(length))
+        itemsets.append(count_itemsets(schema, family, length))
+        if length == 1:
+            continue
+        many = sum(subsets) > _DEFAULT_SUBSETS or sum(itemsets) > _DEFAULT_ITEMSETS
         if (many and not tables.at_once) or too_many(subsets):
             return length - 1, Unexamined(length)
         least = least_margin(tables, length, query)
@@ -197,7 +210,8 @@ def least_margin(tables: Tables, length: int, query: MiningQuery[Any]) -> float:
     """Return the margin of the most precise itemsets of a length whose support is the threshold.
 
     It follows from the survey and the number of reports alone. If attributes are perturbed
-    independently, or all alike, the combination of the most precise attributes is the most precise.
+    independently, or all alike, the combination of the most precise attributes is the most precise;
+    of those that are identified, the one with the most precise attributes is taken.
     """
     source, target, threshold = tables.reconstruction, query.target, query.min_support
     # Queries of the same survey share these variances.
@@ -209,9 +223,13 @@ def least_margin(tables: Tables, length: int, query: MiningQuery[Any]) -> float:
             known[names] = float(source.unit_variance(names, target).at(threshold).min())
         return max(known[names], 0.0)
 
-    names = tables.schema.names
-    precise = sorted(names, key=lambda name: variance((name,)))[:length]
-    least = variance(tuple(name for name in names if name in precise))
+    names, family = tables.schema.names, tables.identified_sets
+    precise = np.argsort([variance((name,)) for name in names], kind="stable").tolist()
+    best = sorted(precise[:length])
+    if best not in family:
+        rank = {place: number for number, place in enumerate(precise)}
+        best = list(min(family.of_length(length), key=lambda each: sum(rank[j] for j in each)))
+    least = variance(tuple(names[j] for j in best))
     return normal_quantile(1 - query.confidence) * math.sqrt(least / tables.reports)
 
 
@@ -225,7 +243,7 @@ def examine(tables: Tables, query: MiningQuery[Any], max_length: int) -> "Examin
     """Estimate the itemsets up to a length that are not pruned by a subset."""
     if tables.at_once:
         return examine_margins(tables.schema, tables.whole, tables.reports, query, max_length)
-    return examine_levels(tables.schema, tables.subsets, query, max_length)
+    return examine_levels(tables.schema, tables.identified_sets, tables.subsets, query, max_length)
 
 
 @dataclass(frozen=True, eq=False)
@@ -314,6 +332,7 @@ def _margin_grid(schema: Schema) -> tuple[NDArray[np.int64], ...]:
 
 def examine_levels(
     schema: Schema,
+    family: IdentifiedSets,
     subsets: Callable[[Iterable[tuple[int, ...]]], Iterable[Table]],
     query: MiningQuery[Any],
     max_length: int,
@@ -327,7 +346,7 @@ def examine_levels(
     examined_subsets, itemsets, logit = 0, 0, False
     possible: dict[tuple[int, ...], Mask] = {(): np.array(True)}
     for _ in range(max_length):
-        level = _next_level(schema, possible, MAX_SUBSETS - examined_subsets)
+        level = _next_level(schema, family, possible, MAX_SUBSETS - examined_subsets)
         examined_subsets += len(level)
         check_end(level, max_length, examined_subsets)
         possible = {}
@@ -381,6 +400,7 @@ def check_end(level: Collection[tuple[int, ...]], max_length: int, examined: int
 
 def select_itemsets(
     schema: Schema,
+    family: IdentifiedSets,
     examined: Examined,
     estimate: Array,
     query: MiningQuery[Any],
@@ -395,7 +415,7 @@ def select_itemsets(
     some attributes instead of intervals.
     """
     error, alpha = examined.standard_error, 1 - query.confidence
-    candidates = count_candidates(schema, max_length)
+    candidates = count_candidates(schema, family, max_length)
     lengths, ordinary = examined.lengths, normal_quantile(alpha)
     chosen = np.flatnonzero(estimate >= query.min_support)
     order = chosen[np.lexsort((-estimate[chosen], lengths[chosen]))]
@@ -456,24 +476,34 @@ def _one_sided_p_values(examined: Examined, threshold: float) -> Array:
     return np.asarray(scipy.special.ndtr(-score))
 
 
-def count_candidates(schema: Schema, max_length: int) -> int:
-    """Return the number of possible itemsets of up to `max_length` items."""
-    return min(sum(itemsets_by_length(schema, max_length)[1:]), _MOST_CANDIDATES)
+def count_candidates(schema: Schema, family: IdentifiedSets, max_length: int) -> int:
+    """Return the number of possible itemsets with at most this number of items."""
+    lengths = range(1, max_length + 1)
+    number = sum(count_itemsets(schema, family, length) for length in lengths)
+    return min(number, _MOST_CANDIDATES)
 
 
-def itemsets_by_length(schema: Schema, max_length: int) -> list[int]:
-    """Return the numbers of possible itemsets of 0, 1, …, `max_length` items."""
-    # Coefficient k of ∏(1 + d_j t) is the number of itemsets of k items.
-    by_length = [1] + [0] * max_length
-    for attribute in schema.attributes:
-        items = int(attribute.item_mask.sum())
-        for length in range(max_length, 0, -1):
-            by_length[length] += items * by_length[length - 1]
+def count_itemsets(schema: Schema, family: IdentifiedSets, length: int) -> int:
+    """Return the number of possible itemsets of some length whose support is identified."""
+    items = tuple(int(attribute.item_mask.sum()) for attribute in schema.attributes)
+    if length <= family.any_of:
+        known = _coefficients(items)
+        return known[length] if length < len(known) else 0
+    return sum(math.prod(items[j] for j in each) for each in family.of_length(length))
+
+
+@lru_cache(maxsize=8)
+def _coefficients(items: tuple[int, ...]) -> list[int]:
+    """Return the coefficients of ∏(1 + d_j t); that of t^k is the number of itemsets of k items."""
+    by_length = [1]
+    for number in items:
+        longer = [number * each for each in by_length]
+        by_length = [a + b for a, b in zip([*by_length, 0], [0, *longer], strict=True)]
     return by_length
 
 
 def _next_level(
-    schema: Schema, possible: dict[tuple[int, ...], Mask], most: int
+    schema: Schema, family: IdentifiedSets, possible: dict[tuple[int, ...], Mask], most: int
 ) -> dict[tuple[int, ...], Mask]:
     """Return the next longer attribute subsets, with their itemsets that are not pruned."""
     level: dict[tuple[int, ...], Mask] = {}
@@ -482,7 +512,7 @@ def _next_level(
         for j in range(prefix[-1] + 1 if prefix else 0, len(schema.attributes)):
             positions = (*prefix, j)
             parts = list(combinations(positions, len(prefix)))
-            if not all(part in possible for part in parts):
+            if not all(part in possible for part in parts) or positions not in family:
                 continue
             mask: Mask = schema.attributes[j].item_mask
             if prefix:

@@ -29,7 +29,7 @@ def mean_number(estimator: Estimator, options: Sequence[Attribute]) -> tuple[flo
 
     The estimator has all categories of the options. Both are NaN if the share of people who
     answered is less than `NEARLY_LINEAR` standard errors above zero. The error is NaN if reports
-    identify only one question at a time, unless there is a single option.
+    do not identify the table of two of the options.
     """
     gradients: dict[str, Array] = {}
     mean = 0.0
@@ -62,7 +62,7 @@ def mean_share(
 
 def _error_of_sum(estimator: Estimator, gradients: Mapping[str, Array]) -> float:
     """Return the standard error of a sum of linear forms of the tables of single attributes."""
-    if len(gradients) > 1 and estimator.max_order < 2:
+    if not all(map(estimator.identified, combinations(gradients, 2))):
         return np.nan
 
     def covariance(*names: str) -> Array:

@@ -7,7 +7,7 @@ weights are known, so that rules need no further reconstruction.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import compress, product
 
 import numpy as np
@@ -23,6 +23,7 @@ from .association import Batch, evaluate, graded
 from .bounds import Array, check_field, normal_quantile, significantly_positive
 from .columns import columns
 from .estimates import Estimates
+from .identified import IdentifiedSets
 from .intervals import SHARE, share_interval
 from .itemsets import (
     Examined,
@@ -30,9 +31,9 @@ from .itemsets import (
     Mined,
     TooMany,
     answer_sets,
+    count_itemsets,
     examine,
     examined_length,
-    itemsets_by_length,
     select_itemsets,
 )
 from .measures import NAMES, check_measures, find_measure
@@ -226,7 +227,9 @@ def mine_rules(tables: Tables, query: RulesQuery) -> Rules:
     schema = tables.schema
     max_length, unexamined = examined_length(tables, query, _too_many_rules(tables, query))
     examined = examine(tables, query, max_length)
-    itemsets = select_itemsets(schema, examined, examined.support, query, max_length)
+    itemsets = select_itemsets(
+        schema, tables.identified_sets, examined, examined.support, query, max_length
+    )
     splits = int((2.0**itemsets.lengths - 2).sum())
     if splits > MAX_RULES:
         raise DomainTooLarge(
@@ -277,7 +280,7 @@ def mine_rules(tables: Tables, query: RulesQuery) -> Rules:
             chosen.covariance[:, :, inside] = whole.covariance
         return chosen
 
-    candidates = count_rules(schema, min(max_length, attributes))
+    candidates = count_rules(schema, tables.identified_sets, min(max_length, attributes))
     found = arrange(
         schema,
         codes,
@@ -294,11 +297,11 @@ def mine_rules(tables: Tables, query: RulesQuery) -> Rules:
 
 def _too_many_rules(tables: Tables, query: RulesQuery) -> TooMany:
     """Return the test for too many rules, for queries without a `max_length`."""
-    itemsets = itemsets_by_length(tables.schema, tables.max_order)
+    itemsets = cache(partial(count_itemsets, tables.schema, tables.identified_sets))
 
     def too_many(subsets: Sequence[int]) -> bool:
         # At most this number of shares of one table can reach the threshold.
-        reached = [min(itemsets[k], n / query.min_support) for k, n in enumerate(subsets)]
+        reached = [min(itemsets(k), n / query.min_support) for k, n in enumerate(subsets)]
         ways = [max(2**k - 2, 0) for k in range(len(subsets))]
         of_tables = 0 if tables.at_once else np.dot(ways, subsets)
         return bool(np.dot(ways, reached) > MAX_RULES or of_tables > _FEW_SPLITS)
@@ -306,10 +309,10 @@ def _too_many_rules(tables: Tables, query: RulesQuery) -> TooMany:
     return too_many
 
 
-def count_rules(schema: Schema, max_length: int) -> int:
+def count_rules(schema: Schema, family: IdentifiedSets, max_length: int) -> int:
     """Return the number of rules with at most this number of items on both sides together."""
-    by_length = itemsets_by_length(schema, max_length)
-    return sum((2**k - 2) * number for k, number in enumerate(by_length) if k > 1)
+    lengths = range(2, max_length + 1)
+    return sum((2**k - 2) * count_itemsets(schema, family, k) for k in lengths)
 
 
 def arrange(

@@ -16,6 +16,7 @@ from halftruth_shared.deadlines import check_deadline
 from numpy.typing import NDArray
 
 from .counts import Counts
+from .identified import IdentifiedSets
 from .variances import UnitVariance, error_parts, ratio_covariance
 
 #: Largest table whose covariance matrix is ever built.
@@ -616,28 +617,42 @@ class TableSource(ABC):
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
 
-    @property
-    def max_order(self) -> int:
-        """Largest number of attributes whose joint table the reports identify."""
-        return len(self.schema.attributes)
+    @cached_property
+    def identified_sets(self) -> IdentifiedSets:
+        """Sets of attributes, by their positions, whose joint table the reports identify."""
+        return IdentifiedSets.everything(len(self.schema.attributes))
 
-    @property
-    def unperturbed(self) -> frozenset[str]:
-        """Attributes stated unperturbed by every report, which do not count towards `max_order`."""
-        return frozenset()
+    def identified(self, attributes: Sequence[str]) -> bool:
+        """Return whether the reports identify the table of some attributes, given enough reports.
+
+        Raises
+        ------
+        SchemaError
+            If an attribute is unknown.
+        """
+        return self.schema.positions(attributes) in self.identified_sets
 
     def check(self, attributes: Sequence[str]) -> None:
         """Raise ParameterError unless the reports identify the table of some attributes."""
-        if len(attributes) > self.max_order:
-            raise ParameterError(
-                f"attributes: {len(attributes)} of them; the reports tell of at most"
-                f" {self.max_order} together",
-                field="attributes",
-            )
+        positions = self.schema.positions(attributes)
+        if positions in self.identified_sets:
+            return
+        free = self.identified_sets.perturbed(positions)
+        part = self.identified_sets.part_of(free)
+        raise ParameterError(
+            f"attributes: no report tells of {self.listing(free)} together; expected"
+            f" attributes that are, such as {self.listing(part)}",
+            field="attributes",
+        )
+
+    def listing(self, positions: Iterable[int]) -> str:
+        """Return the names of some attributes as a list in a sentence."""
+        names = [f"'{self.schema.names[j]}'" for j in positions]
+        return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
     def complete(self, counts: Counts) -> bool:
         """Return true if the table of all attributes can be estimated."""
-        return self.max_order == len(self.schema.attributes)
+        return self.identified_sets.longest == len(self.schema.attributes)
 
     @abstractmethod
     def table(self, counts: Counts, attributes: Sequence[str]) -> Table:

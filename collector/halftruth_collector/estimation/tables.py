@@ -31,6 +31,7 @@ from .bounds import (
 from .counts import Counts
 from .design_fit import most_likely_table
 from .domain import Domain
+from .identified import IdentifiedSets
 from .intervals import SHARE, intervals_at
 from .merging import Merging
 from .reconstruction import reconstruction
@@ -97,10 +98,16 @@ class Tables:
             self._check_domain()
 
     @cached_property
-    def max_order(self) -> int:
-        """Largest number of attributes of an identified table within the domain."""
-        free = set(self._where).difference(self.reconstruction.unperturbed)
-        return min(self.reconstruction.max_order - len(free), len(self.schema.names))
+    def identified_sets(self) -> IdentifiedSets:
+        """Sets of attributes of `schema` whose table within the domain is identified."""
+        source = self.reconstruction
+        if not self._where:
+            return source.identified_sets
+        return source.identified_sets.beside(source.schema.positions(self._where, "where"))
+
+    def identified(self, attributes: Sequence[str]) -> bool:
+        """Return whether the reports identify the table of some attributes within the domain."""
+        return self.schema.positions(attributes) in self.identified_sets
 
     @property
     def reports(self) -> int:
@@ -273,10 +280,10 @@ class Tables:
                 f" of everybody, {TOO_SMALL}; expected a larger group, or more reports",
                 field="where",
             )
-        if self.max_order < 1:
+        if self.identified_sets.longest < 1:
             raise ParameterError(
-                f"where: the reports tell of at most {self.reconstruction.max_order} attributes"
-                " together; expected fewer, so that one is left to ask about",
+                "where: no report tells of further attributes together with these; expected fewer,"
+                " so that one is left to ask about",
                 field="where",
             )
 

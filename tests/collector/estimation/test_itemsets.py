@@ -8,6 +8,7 @@ import pytest
 from halftruth_collector.analyses.itemsets import precision_of
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.itemsets import Unexamined, count_candidates
+from halftruth_collector.estimation.reconstruction import reconstruction
 from halftruth_collector.estimation.tables import Tables
 from halftruth_shared import Attribute, DomainTooLarge, Schema, Survey
 from halftruth_shared import RandomizedResponse as Response
@@ -20,6 +21,10 @@ from .definitions import TARGETS
 from .mining import as_itemset, brute_force
 
 SHAPE = (2, 3, 2, 4)
+
+
+def candidates_of(survey, longest):
+    return count_candidates(survey.schema, reconstruction(survey).identified_sets, longest)
 
 
 AT_ONCE = "halftruth_collector.estimation.tables._AT_ONCE"
@@ -40,7 +45,9 @@ def check(known, monkeypatch):
         asked = {"max_length": len(survey.schema.shape)} | asked
         longest = asked["max_length"]
         bounds = known(survey, tuple(map(tuple, reports.tolist())), target)
-        candidates = count_candidates(survey.schema, longest)
+        candidates = count_candidates(
+            survey.schema, reconstruction(survey).identified_sets, longest
+        )
         expected = brute_force(bounds, candidates, min_support, longest, confidence)
         for cells in (2**17, 0):
             monkeypatch.setattr(AT_ONCE, cells)
@@ -308,7 +315,7 @@ def test_mining_stops_at_the_length_whose_least_margin_exceeds_the_threshold(
                     assert found.unexamined.margin == pytest.approx(margins[longest])
             mined = estimator.itemsets(threshold)
             named = estimator.itemsets(threshold, max_length=longest)
-            assert mined.candidates == named.candidates == count_candidates(survey.schema, longest)
+            assert mined.candidates == named.candidates == candidates_of(survey, longest)
             assert mined.codes.tolist() == named.codes.tolist()
             assert named.unexamined is None
     # Single answers are always examined.

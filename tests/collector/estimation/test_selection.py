@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.estimation.identified import IdentifiedSets
 from halftruth_collector.estimation.itemsets import count_candidates
 from halftruth_collector.estimation.rules import count_rules
 from halftruth_collector.estimation.selection import (
@@ -66,15 +67,17 @@ def test_candidates_are_all_itemsets_and_rules_up_to_a_length(make_schema, shape
     lengths = [sum(code is not None for code in cell) for cell in product(*allowed)]
     for longest in range(1, len(shape) + 3):
         inside = [length for length in lengths if 1 <= length <= longest]
-        assert count_candidates(make_schema(shape, items), longest) == len(inside)
-        assert count_rules(make_schema(shape, items), longest) == sum(2**k - 2 for k in inside)
+        schema, every = make_schema(shape, items), IdentifiedSets.everything(len(shape))
+        assert count_candidates(schema, every, longest) == len(inside)
+        assert count_rules(schema, every, longest) == sum(2**k - 2 for k in inside)
 
 
 def test_the_number_of_candidates_is_an_exact_integer(make_schema):
     # (1 + 9)^k − 1 itemsets of k attributes of nine categories.
     schema = make_schema((9,) * 250)
-    assert count_candidates(schema, 250) == 10**250 - 1
-    assert count_candidates(schema, 2) == 250 * 9 + 250 * 249 // 2 * 81
+    every = IdentifiedSets.everything(250)
+    assert count_candidates(schema, every, 250) == 10**250 - 1
+    assert count_candidates(schema, every, 2) == 250 * 9 + 250 * 249 // 2 * 81
 
 
 def test_mining_accepts_10_to_the_250_candidates(make_survey):

@@ -274,7 +274,7 @@ def test_attributes_that_no_view_combines_are_named():
     estimator = Estimator(survey_of(PAIRS), some_reports(survey_of(PAIRS), range(8)))
     with pytest.raises(ParameterError, match=r"no report tells of 'c', 'b' and 'a' together; exp"):
         estimator.table(["c", "b", "a"])
-    assert reconstruction(survey_of(PAIRS)).max_order == 2
+    assert reconstruction(survey_of(PAIRS)).identified_sets.any_of == 2
 
 
 def test_public_attributes_add_to_the_order_of_tables():
@@ -282,7 +282,8 @@ def test_public_attributes_add_to_the_order_of_tables():
     rng = np.random.default_rng(0)
     records = np.stack([rng.integers(0, size, 500) for size in survey.schema.shape], axis=1)
     estimator = estimator_of(survey, records, rng)
-    assert reconstruction(survey).max_order == 2
+    family = reconstruction(survey).identified_sets
+    assert (family.any_of, family.longest) == (2, 3)
     table = estimator.table(["a", "d", "b"])
     shares = np.bincount(records[:, 3]) / 500
     np.testing.assert_allclose(table.value.sum(axis=(0, 2)), shares)

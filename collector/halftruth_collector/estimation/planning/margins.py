@@ -13,7 +13,7 @@ from functools import cache, cached_property, partial
 
 import numpy as np
 import scipy
-from halftruth_shared import ParameterError, Perturbation, Schema, Survey
+from halftruth_shared import Perturbation, Schema, Survey
 from halftruth_shared.analyses.base import Target
 from halftruth_shared.analyses.plan import Planned
 from halftruth_shared.analyses.regression import RegressionQuery
@@ -142,16 +142,12 @@ class Expectation:
 
     @property
     def longest(self) -> int:
-        """Largest number of questions of which the reports identify a table."""
-        return self._unbiased.max_order
+        """Largest number of perturbed questions of which any table is identified."""
+        return self._unbiased.identified_sets.any_of
 
     def identifies(self, names: Sequence[str]) -> bool:
         """Return whether the reports identify the table of some attributes."""
-        try:
-            self._unbiased.check(names)
-        except ParameterError:
-            return False
-        return True
+        return self._unbiased.identified(names)
 
     def likeness(self, names: Sequence[str]) -> tuple[object, ...]:
         """Return a key that is equal only for tables with equal margins of error.

@@ -163,7 +163,7 @@ def _relayed(chosen: Chosen) -> RelayedPlan | None:
 
 def _max_length(survey: Survey, perturbation: Perturbation) -> int:
     """Number of questions in the largest tables of perturbed questions, at least 1."""
-    most = of_perturbation(perturbation).max_order
+    most = of_perturbation(perturbation).identified_sets.any_of
     perturbed = len(perturbed_of(survey.schema, survey.perturbation.unperturbed))
     return max(1, min(most, perturbed))
 
@@ -201,7 +201,7 @@ def _times_bound(
     schema, public = survey.schema, survey.perturbation.unperturbed
     positions, unbiased = perturbed_of(schema, public), of_perturbation(perturbation)
     lengths = tuple(length for length in _BOUND if length <= len(positions))
-    if not lengths or lengths[-1] > unbiased.max_order:
+    if not lengths or lengths[-1] > unbiased.identified_sets.any_of:
         return None
     try:
         least = _least_errors(schema, gamma, public, lengths, query.target)

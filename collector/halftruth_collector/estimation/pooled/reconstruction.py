@@ -7,16 +7,17 @@ tables are consistent with each other.
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain, combinations
-from math import comb, prod
+from itertools import combinations
+from math import prod
 
 import numpy as np
-from halftruth_shared import DomainTooLarge, EstimateError, ParameterError, Perturbation
+from halftruth_shared import DomainTooLarge, EstimateError, Perturbation
 from halftruth_shared.analyses.base import Target
 from halftruth_shared.channels.axes import Array
 from halftruth_shared.deadlines import check_deadline
 
 from ..counts import Counts
+from ..identified import IdentifiedSets
 from ..table import Reconstruction
 from ..variances import UnitVariance
 from .decoding import Decoded
@@ -44,33 +45,8 @@ class PooledReconstruction(Reconstruction):
         self._pooled: Decoded | None = None
 
     @cached_property
-    def max_order(self) -> int:
-        """Largest k such that any k attributes that are not public are together in some view."""
-        count = len(self._free)
-        positions = {view.positions for view in self._views}
-        if self._free in positions or not self._free:
-            return len(self.schema.names)
-        for length in range(1, count):
-            needed = comb(count, length)
-            if sum(comb(len(view), length) for view in positions) < needed:
-                return length - 1
-            asked = chain.from_iterable(combinations(view, length) for view in positions)
-            if len(set(asked)) < needed:
-                return length - 1
-        return count - 1
-
-    @property
-    def unperturbed(self) -> frozenset[str]:
-        return frozenset(self.schema.names[j] for j in self._public)
-
-    def check(self, attributes: Sequence[str]) -> None:
-        free = [j for j in self.schema.positions(attributes) if j not in self._public]
-        if not self._columns.asked[:, free].all(axis=1).any():
-            raise ParameterError(
-                f"attributes: no report tells of {self._listing(free)} together; expected"
-                f" attributes that are, such as any {self.max_order}",
-                field="attributes",
-            )
+    def identified_sets(self) -> IdentifiedSets:
+        return IdentifiedSets(self._columns.asked, tuple(self._public))
 
     def complete(self, counts: Counts) -> bool:
         return bool(self._of(counts).by_view @ self._columns.asked[:, self._free].all(axis=1))
@@ -141,15 +117,11 @@ class PooledReconstruction(Reconstruction):
         subset = min(missing, key=int.bit_count)
         axes = [axis for axis in range(len(free)) if subset >> (len(free) - 1 - axis) & 1]
         raise EstimateError(
-            f"attributes: no report tells of {self._listing([free[axis] for axis in axes])}"
+            f"attributes: no report tells of {self.listing([free[axis] for axis in axes])}"
             f"{' together' * (len(axes) > 1)} yet; expected more reports, or tables of"
             " fewer attributes (a lower max_length)",
             field="attributes",
         )
-
-    def _listing(self, positions: Sequence[int]) -> str:
-        names = [f"'{self.schema.names[j]}'" for j in positions]
-        return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
     def _of(self, counts: Counts) -> Decoded:
         """Return the decoded counts, cached for recent counts."""

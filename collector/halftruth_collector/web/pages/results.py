@@ -25,6 +25,7 @@ from ...analyses.labels import Labels, labelled
 from ...analyses.overview import period
 from ...analyses.survey_report import survey_report
 from ...errors import TooFewReports
+from ...estimation.reconstruction import reconstruction
 from ...store.surveys import StoredSurvey
 from .. import formats, parameters
 from ..budget import within_budget
@@ -309,8 +310,12 @@ def _questions(survey: Survey, given: Texts) -> Iterator[tuple[str, Sequence[str
     groups = [name for field in _GROUPS for name in _listed_names(given, field)]
     first = next(iter([*asked, *listed[1:2], *listed]), None)
     others = [*groups, *listed, *(each.name for each in clearest(survey))]
-    second = next((name for name in others if name != first), None)
-    if first not in schema.names or second not in schema.names:
+    if first not in schema.names:
+        return
+    source = reconstruction(survey)
+    known = (name for name in others if name in schema.names and name != first)
+    second = next((name for name in known if source.identified([first, name])), None)
+    if second is None:
         return
     middle = middle_answer(schema.attributes[schema.position(first)])
     answers = [text for text in given.get("answer", ()) if text.startswith(f"{first}=")]

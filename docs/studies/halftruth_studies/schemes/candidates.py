@@ -136,14 +136,14 @@ def make_mechanism_scheme(records: Records, mechanism: Mechanism, guess: bool = 
     """
     schema, codes = records.schema, records.codes
     survey = Survey("rivals", "Rivals", schema, mechanism)
-    longest = reconstruction(survey).max_order
+    source = reconstruction(survey)
 
     def simulate(rng: np.random.Generator) -> dict[str, Support]:
         reports = survey.perturbation.reports(codes, rng)
         estimator = Estimator(survey, Counts.from_reports(survey, reports))
 
         def support(names: Sequence[str]) -> Array | None:
-            return estimator.support(names) if len(names) <= longest else None
+            return estimator.support(names) if source.identified(names) else None
 
         guesses = {"best guess": partial(estimator.support, estimate="likelihood")} if guess else {}
         return {"": support, **guesses}

@@ -1,0 +1,117 @@
+"""Sets of attributes whose joint table the reports identify.
+
+The reports of one view tell of the attributes that it asks together. So the family of these sets is
+that of all subsets of views, each with any attributes that every report states unperturbed. Reports
+that are records are one view of all attributes.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import chain, combinations
+from math import comb
+
+import numpy as np
+from halftruth_shared.deadlines import check_deadline
+from numpy.typing import NDArray
+
+
+class IdentifiedSets:
+    """Family of sets of positions that is closed under subsets.
+
+    Parameters
+    ----------
+    asked : ndarray of bool, shape (V, M)
+        Whether each view asks about each of M attributes.
+    unperturbed : sequence of int, optional
+        Positions of the attributes that every report states unperturbed.
+
+    Examples
+    --------
+    >>> family = IdentifiedSets(np.array([[True, True, False], [False, True, True]]))
+    >>> (0, 1) in family, (0, 2) in family, family.longest, family.any_of
+    (True, False, 2, 1)
+    >>> [*family.of_length(2)]
+    [(0, 1), (1, 2)]
+    """
+
+    def __init__(self, asked: NDArray[np.bool_], unperturbed: Sequence[int] = ()) -> None:
+        self.count = int(asked.shape[1])
+        self._public = tuple(sorted(unperturbed))
+        self._free = [j for j in range(self.count) if j not in set(self._public)]
+        # Column-major order, since columns are selected.
+        self._asked = np.asfortranarray(asked)
+
+    @classmethod
+    def everything(cls, count: int) -> "IdentifiedSets":
+        """Return the family of all sets of some attributes."""
+        return cls(np.ones((1, count), dtype=bool))
+
+    def __contains__(self, positions: object) -> bool:
+        assert isinstance(positions, Sequence)  # noqa: S101 - `in` accepts any object
+        return bool(self._asked[:, self.perturbed(positions)].all(axis=1).any())
+
+    def perturbed(self, positions: Sequence[int]) -> list[int]:
+        """Return the positions that are not stated unperturbed by every report."""
+        return [j for j in positions if j not in self._public]
+
+    @cached_property
+    def _views(self) -> set[tuple[int, ...]]:
+        """Positions of the perturbed attributes of each view."""
+        free = np.array(self._free, dtype=np.int64)
+        return {tuple(free[row].tolist()) for row in np.unique(self._asked[:, free], axis=0)}
+
+    @cached_property
+    def longest(self) -> int:
+        """Number of attributes in the largest set."""
+        return max(map(len, self._views), default=0) + len(self._public)
+
+    @cached_property
+    def any_of(self) -> int:
+        """Largest k such that any k perturbed attributes are in the family; M if all are."""
+        count = len(self._free)
+        if not count or tuple(self._free) in self._views:
+            return self.count
+        for length in range(1, count):
+            needed = comb(count, length)
+            if sum(comb(len(view), length) for view in self._views) < needed:
+                return length - 1
+            asked = chain.from_iterable(combinations(view, length) for view in self._views)
+            if len(set(asked)) < needed:
+                return length - 1
+        return count - 1
+
+    def number(self, length: int) -> int:
+        """Return the number of sets of some length."""
+        if length <= self.any_of:
+            return comb(self.count, length)
+        return sum(1 for _ in self.of_length(length))
+
+    def of_length(self, length: int) -> Iterator[tuple[int, ...]]:
+        """Yield the sets of some length, in lexicographic order."""
+        if length <= self.any_of:
+            yield from combinations(range(self.count), length)
+            return
+        found: set[tuple[int, ...]] = set()
+        for view in self._views:
+            check_deadline()
+            found.update(combinations(sorted((*view, *self._public)), length))
+        yield from sorted(found)
+
+    def part_of(self, positions: Sequence[int]) -> tuple[int, ...]:
+        """Return the largest part of a set that is in the family, in the order given."""
+        free = self.perturbed(positions)
+        best = self._asked[int(self._asked[:, free].sum(axis=1).argmax())]
+        return tuple(j for j in positions if j in self._public or best[j])
+
+    def beside(self, others: Sequence[int]) -> "IdentifiedSets":
+        """Return the sets that are in the family together with some others, without these.
+
+        Positions are then those among the remaining attributes.
+        """
+        free = self.perturbed(others)
+        kept = [j for j in range(self.count) if j not in set(others)]
+        rows = self._asked[:, free].all(axis=1)
+        places = {j: place for place, j in enumerate(kept)}
+        return IdentifiedSets(
+            self._asked[rows][:, kept], [places[j] for j in self._public if j in places]
+        )
