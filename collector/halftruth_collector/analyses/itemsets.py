@@ -11,14 +11,13 @@ from halftruth_shared.analyses.itemsets import ItemsetsQuery
 from halftruth_shared.results import Block, Caveat, Result, Selection, Show, note, warning
 from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.wording import number, percent, quoted_items
+from numpy.typing import NDArray
 
 from ..estimation.intervals import SHARE
 from ..estimation.itemsets import Itemsets, Mask, Unexamined
 from ..estimation.reliability import WELL_FILLED, LengthPrecision
-from ..estimation.selection import listed_alpha
 from .base import Analysis, AnalysisContext, asked
 from .deciding import AtLevel, lower_bound_in_words
-from .shares import ends_at
 from .work import check_lengths
 
 #: Largest number of itemsets in a chart.
@@ -51,7 +50,18 @@ def compute(counted: AnalysisContext, query: ItemsetsQuery) -> Result[ItemsetsQu
             *(precision_of(each, query.min_support) for each in mined.precision),
             note("best guesses") if guessed else note("frequent", rate=rate),
         ],
+        claims=[*_largest_bound(mined, query, shown)],
     )
+
+
+def _largest_bound(
+    mined: Itemsets, query: ItemsetsQuery, shown: NDArray[np.int64]
+) -> Iterator[Claim]:
+    """Yield the claim of the largest lower bound of a longer itemset, if it is frequent by it."""
+    best = mined.largest_bound(shown, query.confidence)
+    if best is not None and best[1] >= query.min_support:
+        row, bound = int(np.searchsorted(shown, best[0])), min(best[1], SHARE.upper)
+        yield Claim(kind="at least", rows=[row], rate=1 - query.confidence, bound=bound)
 
 
 def _shown(mined: Itemsets, query: ItemsetsQuery, schema: Schema, names: list[str]) -> Mask:
@@ -101,16 +111,7 @@ def decide(result: Result[ItemsetsQuery], _: AtLevel) -> tuple[list[Test], list[
     rate = 1 - query.confidence
     frequent = np.flatnonzero(table.numbers("adjusted_p_value") <= rate).tolist()
     claims = [Claim(kind="frequent", rows=frequent, rate=rate / 2, by_rate=True, count=every)]
-    # The lower bound of a support at a simultaneous level for the best of all candidates.
-    alpha = listed_alpha(query.confidence, 1, chosen.candidates)
-    lower, _upper = ends_at(alpha, table, query.estimate)
-    itemsets: Any = result.key("itemset").values
-    lower = np.where(itemsets.sizes > 1, lower, -np.inf)
-    best = int(np.argmax(lower))
-    if lower[best] >= query.min_support:
-        bound = min(float(lower[best]), SHARE.upper)
-        claims.append(Claim(kind="at least", rows=[best], rate=rate, bound=bound))
-    return [], claims
+    return [], [*claims, *result.claims]
 
 
 def state(result: Result[ItemsetsQuery], claim: Claim) -> str:

@@ -7,17 +7,15 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from halftruth_shared.analyses.base import AutoMethod
 from halftruth_shared.analyses.overview import OverviewQuery
 from halftruth_shared.analyses.table import TableQuery
 from halftruth_shared.results import QUANTITIES, Caveat, EstimateColumns, Texts, note
 from halftruth_shared.results.caveats import Weight
 
 from ..estimation import Estimator
-from ..estimation.bounds import Array, normal_quantile
+from ..estimation.bounds import Array
 from ..estimation.columns import columns
 from ..estimation.estimates import shares_of_table
-from ..estimation.intervals import share_interval
 from ..estimation.reliability import WELL_FILLED, guess_reliability, reliability, typical
 
 
@@ -92,13 +90,3 @@ def _dependence(support: Array) -> float:
     axes = range(support.ndim)
     margins = [support.sum(axis=tuple(other for other in axes if other != axis)) for axis in axes]
     return float(np.sqrt(np.mean((support - reduce(np.multiply.outer, margins)) ** 2)))
-
-
-def ends_at(alpha: float, estimates: EstimateColumns, method: AutoMethod) -> tuple[Array, Array]:
-    """Return the intervals of shares at a level α, unbounded if the error is unknown."""
-    error = estimates.numbers("standard_error")
-    lower, upper = share_interval(
-        estimates.value, error, normal_quantile(alpha), logit=method == "model"
-    )
-    known = np.isfinite(estimates.value) & np.isfinite(error)
-    return np.where(known, lower, -math.inf), np.where(known, upper, math.inf)

@@ -147,6 +147,17 @@ class Estimates:
         return cls(of, value, error, normal_sets(value, error), table, function)
 
     @classmethod
+    def shares(
+        cls, of: Quantity, value: Array, error: Array, *, logit: bool, **more: Any
+    ) -> "Estimates":
+        """Return shares with normal intervals, or those of shares by a model (`logit`)."""
+
+        def sets(quantile: float) -> ConfidenceSets:
+            return ConfidenceSets.intervals(*share_interval(value, error, quantile, logit=logit))
+
+        return cls(of, value, error, sets, **more)
+
+    @classmethod
     def ratio(
         cls,
         of: Quantity,
@@ -289,6 +300,22 @@ class Estimates:
             sets=lambda quantile: sets(quantile).where(known),
             parts=self.parts and (self.parts[0] + gone, self.parts[1] + gone),
             undefined=undefined,
+        )
+
+    def take(self, rows: NDArray[np.int64]) -> "Estimates":
+        """Return some of the estimates; they are then no functions of a table."""
+        sets = self.sets
+
+        def column(numbers: Array | None) -> Array | None:
+            return None if numbers is None else numbers[rows]
+
+        return Estimates(
+            self.of,
+            self.value[rows],
+            self.standard_error[rows],
+            lambda quantile: sets(quantile)[rows],
+            statistic=column(self.statistic),
+            p_value=column(self.p_value),
         )
 
     def columns(

@@ -83,7 +83,7 @@ class ConfidenceSets:
         half = np.where(self.kind == INTERVAL, (self.upper - self.lower) / 2, np.inf)
         return np.where(self.kind == UNDEFINED, np.nan, half)
 
-    def __getitem__(self, rows: slice) -> "ConfidenceSets":
+    def __getitem__(self, rows: slice | NDArray[np.int64]) -> "ConfidenceSets":
         """Some of the sets."""
         return ConfidenceSets(self.kind[rows], self.lower[rows], self.upper[rows])
 

@@ -31,10 +31,11 @@ from numpy.typing import NDArray
 
 from .bounds import Array, logits, normal_quantile
 from .columns import columns
+from .estimates import Estimates
 from .identified import IdentifiedSets
 from .intervals import share_interval
 from .likelihood import WholeTable, supports_within
-from .reliability import RELIABILITIES, LengthPrecision, grades, margin, median, typical
+from .reliability import RELIABILITIES, LengthPrecision, grades, median, typical
 from .selection import adjusted_p_values, listed_alpha
 from .table import Reconstruction, Table
 from .tables import Tables
@@ -55,6 +56,8 @@ _FEW = 5_000
 #: Largest number of attribute subsets and itemsets that are examined without `max_length`; about a
 #: second of work.
 _DEFAULT_SUBSETS, _DEFAULT_ITEMSETS = 3_000, 250_000
+
+_SUPPORT = QUANTITIES["support"]
 
 #: Largest number of candidates, so that it fits into a floating-point number.
 _MOST_CANDIDATES = 10**250
@@ -119,10 +122,28 @@ class Itemsets(Mined):
     frequent : ndarray of bool, shape (R,)
         Whether the adjusted p-value is at most 1 − confidence.
     precision : tuple of LengthPrecision
+    supports : Estimates, optional
+        The estimates; None for best guesses, which have no errors.
     """
 
     frequent: Mask
     precision: tuple[LengthPrecision, ...]
+    supports: Estimates | None = None
+
+    def largest_bound(self, rows: NDArray[np.int64], confidence: float) -> tuple[int, float] | None:
+        """Return which of some rows has the largest lower bound, and this bound.
+
+        It is simultaneous for the best of all candidates (Bonferroni). Only itemsets of two items
+        or more are compared; None if there are none, or if they have no bound.
+        """
+        longer = rows[self.lengths[rows] > 1]
+        if self.supports is None or not len(longer):
+            return None
+        quantile = normal_quantile(listed_alpha(confidence, 1, self.candidates))
+        sets = self.supports.take(longer).sets(quantile)
+        lower = np.where(np.isnan(sets.lower), -np.inf, sets.lower)
+        best = int(np.argmax(lower))
+        return (int(longer[best]), float(lower[best])) if lower[best] > -np.inf else None
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
@@ -152,7 +173,7 @@ def mine_itemsets(
     """
     max_length, unexamined = examined_length(tables, query)
     examined = examine(tables, query, max_length)
-    support, typical_error = examined.support, None
+    support, typical_error = examined.supports.value, None
     if estimate == "likelihood":
         support = supports_within(whole.estimate, examined.codes)
         typical_error = whole.typical_error
@@ -256,6 +277,7 @@ class Examined:
         Category code of each attribute, −1 for attributes that the itemset leaves open.
     filled : ndarray
         Approximate number of reports that inform about each support.
+    supports : Estimates
     logit : bool
         Whether bounds are on the logit scale.
     tables : mapping of tuple of int to pair of ndarray
@@ -264,8 +286,7 @@ class Examined:
 
     codes: NDArray[np.int64]
     filled: Array
-    support: Array
-    standard_error: Array
+    supports: Estimates
     logit: bool = False
     tables: Mapping[tuple[int, ...], tuple[Array, Array]] = field(default_factory=dict)
 
@@ -311,7 +332,10 @@ def examine_margins(
     codes = np.take(grid, cells, axis=0)
     # Under a model every report informs about every itemset.
     filled = reports / np.where(table.logit, 1, sizes[cells])
-    return Examined(codes, filled, support.ravel()[cells], error.ravel()[cells], table.logit)
+    supports = Estimates.shares(
+        _SUPPORT, support.ravel()[cells], error.ravel()[cells], logit=table.logit
+    )
+    return Examined(codes, filled, supports, table.logit)
 
 
 @lru_cache(maxsize=4)
@@ -373,7 +397,8 @@ def examine_levels(
     none = np.zeros((0, len(schema.attributes)), dtype=np.int64)
     parts = zip((none, nothing, nothing, nothing), *examined, strict=True)
     codes, filled, support, error = map(np.concatenate, parts)
-    return Examined(codes, filled, support, error, logit, known)
+    supports = Estimates.shares(_SUPPORT, support, error, logit=logit)
+    return Examined(codes, filled, supports, logit, known)
 
 
 def check_end(level: Collection[tuple[int, ...]], max_length: int, examined: int) -> None:
@@ -414,7 +439,7 @@ def select_itemsets(
     frequent itemset is above the threshold. Best guesses have a `typical_error` for the table of
     some attributes instead of intervals.
     """
-    error, alpha = examined.standard_error, 1 - query.confidence
+    error, alpha = examined.supports.standard_error, 1 - query.confidence
     candidates = count_candidates(schema, family, max_length)
     lengths, ordinary = examined.lengths, normal_quantile(alpha)
     chosen = np.flatnonzero(estimate >= query.min_support)
@@ -433,7 +458,7 @@ def select_itemsets(
     if typical_error is not None:
         grade = np.array([RELIABILITIES.index(each.reliability) for each in precision], np.int64)
         guesses = columns(
-            QUANTITIES["support"],
+            _SUPPORT,
             estimate[order],
             ends=(np.full(len(order), np.nan),) * 2,
             grade=grade[lengths[order] - 1],
@@ -444,18 +469,20 @@ def select_itemsets(
     p_values = np.minimum(2 * _one_sided_p_values(examined, query.min_support), 1.0)
     adjusted = adjusted_p_values(p_values, candidates)[order]
     quantile = normal_quantile(listed_alpha(query.confidence, len(order), candidates))
-    support, spread = examined.support[order], error[order]
+    supports = examined.supports.take(order)
     # The reliability uses intervals that are not widened for the selection.
-    own = share_interval(support, spread, ordinary, logit=examined.logit)
+    own = supports.sets(ordinary)
     estimates = columns(
-        QUANTITIES["support"],
+        _SUPPORT,
         estimate[order],
-        spread,
-        share_interval(support, spread, quantile, logit=examined.logit),
-        grade=grades(margin(*own)),
+        supports.standard_error,
+        supports.sets(quantile),
+        grade=grades(own.half_width),
         adjusted=adjusted,
     )
-    return Itemsets(keys, estimates, candidates, adjusted <= alpha, tuple(precision))
+    return Itemsets(
+        keys, estimates, candidates, adjusted <= alpha, tuple(precision), supports=supports
+    )
 
 
 def _one_sided_p_values(examined: Examined, threshold: float) -> Array:
@@ -465,7 +492,7 @@ def _one_sided_p_values(examined: Examined, threshold: float) -> Array:
     high by chance, so is its estimated error. The Wald test, with the estimated error, is therefore
     conservative. Under a model, the tests of a support and of its logit must both reject.
     """
-    support, error = examined.support, examined.standard_error
+    support, error = examined.supports.value, examined.supports.standard_error
     with np.errstate(divide="ignore", invalid="ignore"):
         score = (support - threshold) / error
         if examined.logit:

@@ -228,7 +228,7 @@ def mine_rules(tables: Tables, query: RulesQuery) -> Rules:
     max_length, unexamined = examined_length(tables, query, _too_many_rules(tables, query))
     examined = examine(tables, query, max_length)
     itemsets = select_itemsets(
-        schema, tables.identified_sets, examined, examined.support, query, max_length
+        schema, tables.identified_sets, examined, examined.supports.value, query, max_length
     )
     splits = int((2.0**itemsets.lengths - 2).sum())
     if splits > MAX_RULES:
