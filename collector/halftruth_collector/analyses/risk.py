@@ -1,6 +1,6 @@
 """Risk of disclosure by linking."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import combinations
 from typing import Any
@@ -16,18 +16,22 @@ from halftruth_shared.results import (
     EstimateColumns,
     Result,
     Show,
+    note,
     warning,
 )
 from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.wording import percent
 
-from ..disclosure.linking import linking_risk_of, shape_of
+from ..disclosure.linking import LinkingRisk, linking_risk_of, shape_of
+from ..disclosure.risk_errors import LEVEL, MOST_PROBABILITIES, REPLICATES, Bands, bands_of
 from ..estimation.bounds import Array
 from ..estimation.columns import columns
 from ..estimation.intervals import table_intervals
 from ..estimation.likelihood import project_to_simplex
 from ..estimation.reconstruction import reconstruction
-from ..estimation.reliability import USABLE
+from ..estimation.reliability import NOT, USABLE
+from ..estimation.report_model import report_probabilities
+from ..estimation.table import COVARIANCE_CELLS
 from .base import Analysis, AnalysisContext, answer_keys
 from .deciding import AtLevel
 
@@ -36,9 +40,6 @@ _DRAWN = 20
 
 #: Least estimated number of people in a non-empty cell.
 _NOBODY = 0.5
-
-#: Level of the intervals for non-empty cells.
-_CONFIDENCE = 0.95
 
 #: Prefixes of the names of risks, by the way of linking.
 _WAYS = {"": "column by column", "whole_": "as a whole"}
@@ -55,9 +56,13 @@ def compute(counted: AnalysisContext, query: RiskQuery) -> Result[RiskQuery]:
     survey, names = counted.survey, [*query.quasi, query.sensitive]
     shape_of(survey, query.quasi, query.sensitive)
     estimate = counted.estimator.table(names)
-    lower, _ = table_intervals(estimate, _CONFIDENCE)
-    table = project_to_simplex(estimate.value)
-    table = np.where(table * counted.counts.reports < _NOBODY, 0.0, table)
+    lower, _ = table_intervals(estimate, LEVEL)
+
+    def possible(shares: Array) -> Array:
+        table = project_to_simplex(shares)
+        return np.where(table * counted.counts.reports < _NOBODY, 0.0, table)
+
+    table = possible(estimate.value)
     if not table.any():
         raise EstimateError(
             "quasi: the estimate has nowhere half a person; expected more reports, or fewer"
@@ -66,8 +71,70 @@ def compute(counted: AnalysisContext, query: RiskQuery) -> Result[RiskQuery]:
         )
     there = table > 0
     uncertain = int(np.count_nonzero(there & ~(lower > 0)))
-    nearest = warning("nearest table", uncertain=uncertain, cells=int(there.sum()))
-    return _result(survey, query, table, nearest, counted.origin())
+    caveats = [warning("nearest table", uncertain=uncertain, cells=int(there.sum()))]
+    fitted = table / table.sum()
+    bands = _bands(survey, query, fitted, counted.counts.reports, possible)
+    caveats.append(
+        warning("no errors of risk")
+        if bands is None
+        else note("errors of risk", rate=1 - LEVEL, replicates=REPLICATES)
+    )
+    return _result(survey, query, table, caveats, counted.origin(), bands or {}, NOT)
+
+
+def _bands(
+    survey: Survey,
+    query: RiskQuery,
+    table: Array,
+    number: int,
+    possible: Callable[[Array], Array],
+) -> dict[str, Bands] | None:
+    """Return the bands of the risks and their factors; None if they would take too long.
+
+    Parameters
+    ----------
+    table : ndarray
+        Shares of the people to whom the risks belong.
+    number : int
+        Number of reports.
+    possible : callable
+        Makes an estimated table possible.
+    """
+    names = [*query.quasi, query.sensitive]
+    if table.size > COVARIANCE_CELLS:
+        return None
+    channel = survey.perturbation.channel(names)
+    if channel is None or not channel.factors:
+        reports = np.size(report_probabilities(survey.perturbation, table, names))
+        if REPLICATES * np.count_nonzero(table) * reports > MOST_PROBABILITIES:
+            return None
+
+    def of_cells(people: Array) -> dict[str, Array]:
+        return _of_cells(linking_risk_of(survey, query.quasi, query.sensitive, people))
+
+    every = of_cells(table)
+    ways = [name for name in every if name.endswith("risk")]
+    together = [ways, *([name] for name in every if name not in ways)]
+    covariance = reconstruction(survey).expected_table(names, table, number).covariance()
+    return bands_of(of_cells, table, covariance, possible, together)
+
+
+def _of_cells(risks: LinkingRisk) -> dict[str, Array]:
+    """Return the risks and their factors of every cell, by the names of their quantities."""
+    ways = {f"{way}risk": each.risk for way, each in _ways(risks).items()}
+    quasi = np.broadcast_to(risks.quasi[..., None], risks.table.shape)
+    return ways | {
+        "share": risks.table,
+        "prior": risks.share,
+        "posterior": risks.sensitive,
+        "quasi_linked": quasi,
+    }
+
+
+def _ways(risks: LinkingRisk) -> dict[str, LinkingRisk]:
+    """Return the risks by the way of linking; one way if reports are linked as a whole only."""
+    whole = {"whole_": risks.of_whole_reports}
+    return whole if risks.record is risks.whole else {"": risks, **whole}
 
 
 def from_pilot(
@@ -82,29 +149,49 @@ def from_pilot(
         "reports": 0,
         "as_of": datetime.now(UTC),
     }
-    return _result(
-        survey, query, table, Caveat(code="pilot", values={"people": int(table.sum())}), origin
-    )
+    about = [Caveat(code="pilot", values={"people": int(table.sum())})]
+    # The risks of these people are exact.
+    return _result(survey, query, table, about, origin, {}, USABLE)
 
 
 def _result(
-    survey: Survey, query: RiskQuery, table: Array, about: Caveat, origin: dict[str, Any]
+    survey: Survey,
+    query: RiskQuery,
+    table: Array,
+    about: Sequence[Caveat],
+    origin: dict[str, Any],
+    bands: Mapping[str, Bands],
+    grade: int,
 ) -> Result[RiskQuery]:
-    """Return risks and their factors in each non-empty cell, the largest risk first."""
+    """Return risks and their factors in each non-empty cell, the largest risk first.
+
+    The grade is that of numbers without bands.
+    """
     risks = linking_risk_of(survey, query.quasi, query.sensitive, table)
-    whole, there = risks.of_whole_reports, risks.table > 0
+    there = risks.table > 0
     order = np.argsort(-risks.of_the_larger.risk[there], kind="stable")
     cells = np.argwhere(there)[order]
-    ways = {"whole_": whole} if risks.record is risks.whole else {"": risks, "whole_": whole}
-    of_cells = {f"{way}risk": each.risk for way, each in ways.items()}
-    of_cells |= {"share": risks.table, "prior": risks.share, "posterior": risks.sensitive}
-    of_cells["quasi_linked"] = np.broadcast_to(risks.quasi[..., None], there.shape)
-    parts = [_exact(name, values[there][order]) for name, values in of_cells.items()]
+
+    def rows(name: str, values: Any, ends: tuple[Any, Any] | None) -> EstimateColumns:
+        return columns(QUANTITIES[name], values, ends=ends, grade=None if ends else grade)
+
+    of_cells, parts = _of_cells(risks), []
+    for name, values in of_cells.items():
+        band = bands.get(name)
+        ends = None if band is None else (band.lower[order], band.upper[order])
+        parts.append(rows(name, values[there][order], ends))
+    ways = _ways(risks)
     for way, each in ways.items():
         check_deadline()
+        band = bands.get(f"{way}risk")
         quantiles = each.quantiles([*_QUANTILES.values()])
         numbers = (each.above(query.limit), *quantiles, each.maximum)
-        parts += [_exact(f"{way}{name}", n) for name, n in zip(_SUMMARY, numbers, strict=True)]
+        of_all: list[tuple[float, float] | None] = [None] * len(_SUMMARY)
+        if band is not None:
+            of_all = [band.above(query.limit), *map(band.quantile, _QUANTILES.values())]
+            of_all.append(band.largest)
+        for name, n, interval in zip(_SUMMARY, numbers, of_all, strict=True):
+            parts.append(rows(f"{way}{name}", n, interval))
     none = np.full((len(ways) * len(_SUMMARY), cells.shape[1]), -1)
     codes = np.vstack([*[cells] * len(of_cells), none])
     names = [*query.quasi, query.sensitive]
@@ -115,17 +202,13 @@ def _result(
         query=query,
         keys=answer_keys(survey.schema, names, codes),
         estimates=EstimateColumns.concatenate(parts),
-        caveats=[about, warning("no posterior", **revealed)],
+        caveats=[*about, warning("no posterior", **revealed)],
     )
-
-
-def _exact(name: str, values: Any) -> EstimateColumns:
-    return columns(QUANTITIES[name], values, grade=USABLE)
 
 
 def layout(result: Result[RiskQuery]) -> list[Block]:
     """Arrange a line for each cell, followed by the risk of all people."""
-    limit, alone = f"limit {percent(result.query.limit)}", ["value"]
+    limit, alone = f"limit {percent(result.query.limit)}", ["value", "interval"]
     ways = [way for way in _WAYS if len(result.places(f"{way}risk"))]
     factors = ("share", "prior", "quasi_linked", "posterior")
     cells = Block(
@@ -165,10 +248,17 @@ def decide(result: Result[RiskQuery], _: AtLevel) -> tuple[list[Test], list[Clai
 
 def state(result: Result[RiskQuery], claim: Claim) -> str:
     """State the share of people above the limit, and the largest risk."""
-    above, largest = (result.rows[place].value for place in claim.rows)
+    rows = [result.rows[place] for place in claim.rows]
+    (above, largest), limit = (percent(row.value, 1) for row in rows), percent(result.query.limit)
+    said = f"of the people have a linking risk above {limit}"
+    if any(row.interval is None for row in rows):
+        return f"{above} {said}; the largest is {largest}."
+    of_above, of_largest = (
+        " and ".join(percent(end, 1) for end in row.interval if end is not None) for row in rows
+    )
     return (
-        f"{percent(above, 1)} of the people have a linking risk above"
-        f" {percent(result.query.limit)}; the largest is {percent(largest, 1)}."
+        f"Between {of_above} {said} (estimate {above}); the largest is between {of_largest}"
+        f" (estimate {largest})."
     )
 
 

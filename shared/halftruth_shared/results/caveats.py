@@ -360,6 +360,20 @@ def _nearest(uncertain: int, cells: int) -> str:
     )
 
 
+def _errors_of_risk(rate: float, replicates: int) -> str:
+    return (
+        f"All intervals of a quantity hold together with a probability of at least"
+        f" {percent(1 - rate)}. They are from {number(replicates)} tables that other reports of the"
+        " same people could have given, drawn with a fixed seed."
+    )
+
+
+def _no_errors_of_risk() -> str:
+    return (
+        "The table is too large to compute the errors of these numbers, so none of them is usable."
+    )
+
+
 def _no_posterior(prior: float, posterior: float) -> str:
     return (
         "The risk is not a posterior probability. For the answer about which a report reveals most,"
@@ -525,6 +539,8 @@ WORDS: Mapping[str, Words] = {
     "pilot": lambda people: f"These are {number(people, 0)} people of a pilot, not reports.",
     "nearest table": _nearest,
     "no posterior": _no_posterior,
+    "errors of risk": _errors_of_risk,
+    "no errors of risk": _no_errors_of_risk,
     "association estimates": lambda: (
         "χ² and G² are estimates of association, corrected for chance and perturbation, not tests;"
         " a cross-tabulation has the test of independence."

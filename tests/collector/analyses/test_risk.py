@@ -5,7 +5,9 @@ import io
 
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.analyses import ANALYSES, risk
+from halftruth_collector.disclosure.linking import linking_risk_of
+from halftruth_collector.disclosure.risk_errors import bands_of
 from halftruth_collector.estimation import Counts
 from halftruth_shared import (
     Attribute,
@@ -17,6 +19,7 @@ from halftruth_shared import (
 from halftruth_shared.analyses import result_of
 from halftruth_shared.analyses.risk import RiskQuery
 from halftruth_shared.protocol.base import decode
+from halftruth_shared.results.wording import percent
 from sources import source_of
 
 TOML = """
@@ -219,3 +222,98 @@ def test_the_chart_has_the_largest_risks_and_the_limit():
     largest = sorted(found.estimates.value[found.places("risk")])[-20:]
     assert sorted(mark.value for mark in panel.rows) == largest
     assert "Shown are the 20 of 60 that are largest." in chart.notes
+
+
+#: Age and mood are independent of a rare answer, and of each other; the largest risk is that of
+#: three cells, so that the largest estimate is too large.
+NULL = {"age": [1 / 3] * 3, "mood": [0.5, 0.3, 0.15, 0.05], "rare": [0.97, 0.03]}
+
+
+def null_survey(mechanism):
+    schema = Schema([Attribute(name, [f"c{k}" for k in range(len(p))]) for name, p in NULL.items()])
+    return Survey("s", "S", schema, mechanism(schema))
+
+
+@pytest.mark.parametrize("surveys", [12, pytest.param(200, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("limit", [0.43, 0.485])
+@pytest.mark.parametrize("respondents", [5_000, 40_000])
+def test_intervals_hold_the_risks_of_a_world_without_associations(respondents, limit, surveys):
+    """All intervals of a survey together, also where a limit is next to the risk of many."""
+    survey = null_survey(lambda schema: RandomizedResponse(dict.fromkeys(schema.names, "4/5")))
+    people = np.einsum("a,b,c->abc", *NULL.values())
+    true = linking_risk_of(survey, ["age", "mood"], "rare", people)
+    query = RiskQuery(quasi=["age", "mood"], sensitive="rare", limit=limit)
+    expected = ANALYSES["risk"].from_pilot(survey, query, lambda _: people * 10**6)
+    assert true.maximum == pytest.approx(0.4855, abs=1e-3)
+    records, rng, held, of_naive = np.argwhere(people > 0), np.random.default_rng(11), 0, 0
+    for _ in range(surveys):
+        drawn = np.repeat(records, rng.multinomial(respondents, people.ravel()), axis=0)
+        counts = Counts.from_reports(survey, survey.perturbation.reports(drawn, rng))
+        found = ANALYSES["risk"].compute(source_of(survey, counts), query)
+        inside = []
+        for name in ("above_limit", "median_risk", "risk_p90", "risk_p99", "largest_risk"):
+            for way in ("", "whole_"):
+                low, high = found.find(f"{way}{name}").interval
+                inside.append(low <= expected.find(f"{way}{name}").value <= high)
+        held += all(inside)
+        of_naive += found.find("largest_risk").value > true.maximum
+    print(f"| {respondents} | {limit} | {held} of {surveys} |")
+    # 95 % or more; the estimate itself is too large in nearly all.
+    assert held >= 0.93 * surveys
+    assert of_naive >= 0.7 * surveys
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        lambda schema: RandomizedResponse(dict.fromkeys(schema.names, "4/5")),
+        lambda _: GammaDiagonal("19"),
+    ],
+)
+def test_every_number_has_an_interval_that_the_headline_states(mechanism):
+    survey, rng = null_survey(mechanism), np.random.default_rng(2)
+    records = np.stack([rng.choice(len(p), 20_000, p=p) for p in NULL.values()], axis=1)
+    counts = Counts.from_reports(survey, survey.perturbation.reports(records, rng))
+    query = RiskQuery(quasi=["age", "mood"], sensitive="rare", limit=0.4)
+    found, again = (ANALYSES["risk"].compute(source_of(survey, counts), query) for _ in range(2))
+    lower, upper = (found.estimates.numbers(end) for end in ("lower", "upper"))
+    assert (lower <= found.estimates.value + 1e-9).all()
+    assert (found.estimates.value <= upper + 1e-9).all()
+    np.testing.assert_array_equal(lower, again.estimates.numbers("lower"))
+    # Grades are those of the intervals.
+    for row in found.rows:
+        low, high = row.interval
+        if (high - low) / 2 > 0.1:
+            assert row.reliability == "not usable"
+    above, largest = (found.rows[place].interval for place in found.claims[0].rows)
+    text = found.headline
+    for low, high in (above, largest):
+        assert f"between {percent(low, 1)} and {percent(high, 1)}" in text.lower()
+    shown = ANALYSES["risk"].present(found)
+    cells = [cell.text for part in shown.parts for row in part.grid.rows for cell in row]
+    assert any(percent(largest[1], 1) in cell for cell in cells)
+
+
+def test_bands_follow_from_the_deviations_of_the_replicates():
+    """Two cells of half the people with independent errors; their values are their shares."""
+    fitted, error = np.array([[0.4, 0.6]]), 0.02
+    covariance = error**2 * np.array([[1.0, -1.0], [-1.0, 1.0]])
+    bands = bands_of(lambda table: {"x": table}, fitted, covariance, lambda table: table, [["x"]])
+    # Both cells deviate equally: ± the two-sided quantile of 97.5 %, of 200 replicates.
+    widths = (bands["x"].upper - bands["x"].lower) / 2
+    assert widths == pytest.approx([2.24 * error] * 2, rel=0.15)
+    low, high = 0.6 - widths[1], 0.6 + widths[1]
+    assert bands["x"].largest == pytest.approx((low, high))
+    assert bands["x"].above(0.9) == (0.0, 0.0)
+    surely, possibly = bands["x"].above(0.5)
+    # The second cell surely, with 60 % of the people give or take.
+    assert surely == pytest.approx(0.6 - 2.24 * error, rel=0.05)
+    assert possibly == pytest.approx(0.6 + 2.24 * error, rel=0.05)
+
+
+def test_a_table_that_is_too_large_for_errors_is_not_usable(monkeypatch):
+    monkeypatch.setattr(risk, "COVARIANCE_CELLS", 3)
+    found = of_reports(survey_of(GammaDiagonal("19")), [[800, 100], [80, 70]])
+    assert set(found.estimates.texts("reliability")) == {"not usable"}
+    assert "too large to compute the errors" in found.caveats[1].sentence
+    assert "between" not in found.headline
