@@ -36,7 +36,7 @@ def test_shares_of_every_kind_of_question_are_estimated(mechanism):
     for name in every_kind.CATEGORIES:
         table = estimator.table([name])
         error = table.value - true_shares(people, [name])
-        deviations.extend(error / table.standard_error())
+        deviations.extend(error / np.sqrt(table.variance()))
     # The largest of 27 exceeds 4 in one of 600 trials; this one is fixed by the seed.
     assert np.abs(deviations).max() < 4
     # The people are fixed, so errors are at most those of the reports.

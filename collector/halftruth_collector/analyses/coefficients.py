@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -9,10 +10,10 @@ import scipy
 from halftruth_shared.analyses.regression import RegressionQuery
 from halftruth_shared.results import QUANTITIES, AnswerSets, EstimateColumns, Key
 
-from ..estimation.bounds import Array, normal_quantile
+from ..estimation.bounds import Array
 from ..estimation.columns import columns
 from ..estimation.equation import Equation, Factor
-from ..estimation.intervals import ConfidenceSets
+from ..estimation.estimates import normal_sets
 from ..estimation.regression import Regression
 from ..estimation.reliability import NOT, grades
 from ..estimation.selection import adjusted_p_values
@@ -46,13 +47,9 @@ def coefficient_rows(
         That of an odds ratio is that of its logarithm; NaN between marginal effects and others.
     """
     odds_scale = query.model != "linear"
-    quantile = normal_quantile(1 - query.confidence)
-    half_widths = quantile * fit.standard_error
-    ends = fit.coefficients - half_widths, fit.coefficients + half_widths
-    sets = ConfidenceSets.intervals(*ends)
-    if fit.sets is not None:
-        sets = fit.sets(quantile)
-    p_values = 2 * scipy.special.ndtr(-np.abs(fit.z))
+    found, z = fit.coefficients, np.asarray(fit.coefficients.statistic)
+    sets = found.interval(query.confidence)
+    p_values = 2 * scipy.special.ndtr(-np.abs(z))
     adjusted = adjusted_p_values(p_values[1:], int(np.isfinite(p_values[1:]).sum()) or 1)
     terms = model.predictors.terms
     # An odds ratio, or a difference on the scale of the outcome, between the ends of a predictor
@@ -61,12 +58,12 @@ def coefficient_rows(
     scored = [[f.attribute for f in term if f.category is None] for term in terms]
     over = sets.half_width * [math.prod(spans[name] for name in names) for names in scored]
     with np.errstate(over="ignore"):
-        odds = np.exp([fit.coefficients, *ends])
+        odds = np.exp([found.value, sets.lower, sets.upper])
         margins = np.exp(over) if odds_scale else over / np.ptp(model.outcome.scores)
-    untested = np.isnan(fit.z) & (fit.standard_error > 0)
+    untested = np.isnan(z) & (found.standard_error > 0)
     grade = np.where(untested, NOT, grades(margins, ratio=odds_scale))
     # If an end overflows, there is no interval.
-    odds_ends = np.where(ends[1] < _FARTHEST, odds[1:], np.nan)
+    odds_ends = np.where(sets.upper < _FARTHEST, odds[1:], np.nan)
     undefined = fit.undefined and "there are no coefficients"
     parts, places = [], []
     for name, of_odds, rows in (
@@ -75,12 +72,12 @@ def coefficient_rows(
     ):
         tested = {
             "grade": grade[rows],
-            "statistic": fit.z[rows],
+            "statistic": z[rows],
             "p_value": p_values[rows],
             "adjusted": None if name == "intercept" else adjusted,
             "undefined": undefined,
         }
-        value, error = fit.coefficients[rows], fit.standard_error[rows]
+        value, error = found.value[rows], found.standard_error[rows]
         parts.append(columns(QUANTITIES[name], value, error, sets[rows], **tested))
         places.append(np.arange(len(terms))[rows])
         if odds_scale:
@@ -88,16 +85,19 @@ def coefficient_rows(
             parts.append(columns(QUANTITIES[of_odds], odds[0, rows], error, odds_sets, **tested))
             places.append(places[-1])
     gradient = np.eye(len(terms))[np.concatenate(places)]
-    covariance = gradient @ fit.covariance @ gradient.T
-    if len(fit.effects):
+    covariance = gradient @ found.covariance @ gradient.T
+    if fit.effects is not None:
         known = len(covariance)
-        covariance = np.pad(covariance, (0, len(fit.effects)), constant_values=np.nan)
-        places.append(np.arange(1, len(fit.effects) + 1))
-        error = np.where(np.isnan(fit.z[places[-1]]), np.nan, fit.effect_errors)
+        covariance = np.pad(covariance, (0, len(fit.effects.value)), constant_values=np.nan)
+        places.append(np.arange(1, len(fit.effects.value) + 1))
+        error = np.where(np.isnan(z[places[-1]]), np.nan, fit.effects.standard_error)
         np.fill_diagonal(covariance[known:, known:], error**2)
-        half_widths = quantile * error
-        effect_ends = fit.effects - half_widths, fit.effects + half_widths
-        parts.append(columns(QUANTITIES["marginal_effect"], fit.effects, error, effect_ends))
+        effects = replace(
+            fit.effects,
+            standard_error=error,
+            sets=normal_sets(fit.effects.value, error),
+        )
+        parts.append(effects.columns(query.confidence))
     against = [{f.attribute: f.reference for f in term if f.reference} or None for term in terms]
     of_rows = np.concatenate(places)
     known_terms = [term_of(term) or None for term in terms]

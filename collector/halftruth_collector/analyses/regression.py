@@ -36,7 +36,7 @@ from ..estimation.model import (
     shares,
 )
 from ..estimation.reconstruction import reconstruction
-from ..estimation.regression import Regression, fit_table
+from ..estimation.regression import Regression, coefficients_of, fit_table
 from ..estimation.reliability import WELL_FILLED
 from ..estimation.table import COVARIANCE_CELLS, Table
 from .base import Analysis, AnalysisContext, clearest, errors_naming, middle_answer
@@ -286,19 +286,22 @@ def _far(
     Selection by estimated errors would favour underestimated ones.
     """
     even = at_independence(counted.survey, counted.counts, answers)
-    return np.asarray(_fit_model(counted, even, query, model).standard_error > _FAR)
+    return np.asarray(_fit_model(counted, even, query, model).coefficients.standard_error > _FAR)
 
 
 def _without_imprecise(fit: Regression, far: NDArray[np.bool_], z: Array | None) -> Fitted:
     """Return a fit by a model without what is too imprecise, and with score tests if given."""
+    found = fit.coefficients
+    statistic = np.asarray(found.statistic)
     if z is not None:
-        fit, untested = replace(fit, z=np.where(np.isnan(z) & ~far, fit.z, z)), far & np.isnan(z)
+        statistic, untested = np.where(np.isnan(z) & ~far, statistic, z), far & np.isnan(z)
     else:
-        fit, untested = replace(fit, z=np.where(far, np.nan, fit.z)), far
+        statistic, untested = np.where(far, np.nan, statistic), far
     # The odds of a rare answer are biased towards 1, and their interval has too low coverage.
-    known = np.ones_like(fit.covariance)
+    known = np.ones_like(found.covariance)
     known[0] = known[:, 0] = np.nan if far[0] else 1.0
-    fit = replace(fit, covariance=fit.covariance * known)
+    coefficients = coefficients_of(found.value, found.covariance * known, statistic)
+    fit = replace(fit, coefficients=coefficients)
     few = [warning("untested coefficients", limit=_FAR)] if untested[1:].any() else []
     return Fitted(fit, "model", few, test="Wald" if z is None else "score")
 

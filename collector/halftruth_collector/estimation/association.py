@@ -195,18 +195,21 @@ def _second_order(of: Quantity, plain: Array, error: Array, change: Array) -> Es
 
 
 def graded(
-    measure: Measure, estimates: Estimates, confidence: float, judged_at: float | None = None
+    measure: Measure, estimates: Estimates, confidence: float, quantile: float | None = None
 ) -> EstimateColumns:
-    """Return columns of a result; `judged_at` is the confidence level for the reliability."""
-    judged_at = judged_at or confidence
-    sets = estimates.interval(judged_at)
+    """Return columns of a result, whose reliability is that of intervals of the confidence level.
+
+    The intervals of the columns can have another normal quantile, as those of a selection have.
+    """
+    sets = estimates.interval(confidence)
     margins = margin(sets.lower, sets.upper, ratio=measure.ratio)
     if measure.to_expected:
         # Standard error of the ratio to the expected share, at independence.
         error = estimates.standard_error * estimates.value
         with np.errstate(over="ignore"):
-            margins = np.exp(normal_quantile(1 - judged_at) * error)
-    return estimates.columns(confidence, grade=grades(margins, ratio=measure.ratio))
+            margins = np.exp(normal_quantile(1 - confidence) * error)
+    grade = grades(margins, ratio=measure.ratio)
+    return estimates.columns(confidence, quantile=quantile, grade=grade)
 
 
 def _part(shares: Callable[[Cells], Sequence[Any]], number: int, cells: Cells) -> Any:

@@ -215,88 +215,67 @@ class GroupedAnswers:
         curves = self.cumulative()
         shape = (len(self), len(values))
         covariance = curves.covariance.reshape(*shape, *shape)
-        each = [
-            Curve(curves.value.reshape(shape)[g], covariance[g, :, g], share, values, edges)
+        every = [
+            (curve, covariance[g, :, g])
+            for g, curve in enumerate(curves.value.reshape(shape))
             if self.defined[g]
-            else None
-            for g in range(len(self))
         ]
-        value = np.array([np.nan if curve is None else curve.quantile for curve in each])
+        value = np.full(len(self), np.nan)
+        value[self.defined] = [_reached(curve, share, values, edges) for curve, _ in every]
 
         def sets(quantile: float) -> ConfidenceSets:
-            ends = [
-                (np.nan, np.nan) if curve is None or not self.known else curve.interval(quantile)
-                for curve in each
-            ]
-            return ConfidenceSets.intervals(*np.array(ends).T)
+            ends = np.full((2, len(self)), np.nan)
+            if self.known:
+                of_curves = [_around(*each, share, quantile, values, edges) for each in every]
+                ends[:, self.defined] = np.reshape(of_curves, (-1, 2)).T
+            return ConfidenceSets.intervals(*ends)
 
         of = mean_of(values, edges, "percentile")
         return Estimates(of, value, np.full(len(self), np.nan), sets)
 
 
-@dataclass(frozen=True, eq=False)
-class Curve:
-    """Cumulative shares F̂ of one group, at which a quantile is read.
+def _reached(curve: Array, share: float, values: Array, edges: Array | None) -> float:
+    """Return where a cumulative share is reached by a curve that does not fall."""
+    up, down = np.maximum.accumulate(curve), np.minimum.accumulate(curve[::-1])[::-1]
+    growing = np.clip((up + down) / 2, 0.0, 1.0)
+    answer = int(np.argmax(growing >= share))
+    if edges is None:
+        return float(values[answer])
+    return _inside(growing, np.zeros((curve.size,) * 2), answer, share, 0.0, edges)
 
-    Attributes
-    ----------
-    cumulative : ndarray, shape (k,)
-    spread : ndarray, shape (k, k)
-        Covariance of the cumulative shares.
-    share : float
-        Level q of the quantile.
-    values, edges
-        As of `GroupedAnswers.quantile`.
+
+def _around(
+    curve: Array, spread: Array, share: float, z: float, values: Array, edges: Array | None
+) -> tuple[float, float]:
+    """Return the first and the last score at which a share is within z standard errors of F̂.
+
+    `spread` is the covariance of the cumulative shares, shape (k, k).
     """
+    error = np.sqrt(np.maximum(np.diag(spread), 0.0))
+    first = int(np.argmax(curve + z * error >= share))
+    below = np.flatnonzero(curve - z * error < share)
+    last = int(below[-1]) + 1 if below.size else 0
+    if edges is None:
+        return float(values[first]), float(values[last])
+    lower = _inside(curve, spread, first, share, z, edges)
+    return lower, _inside(curve, spread, last, share, -z, edges)
 
-    cumulative: Array
-    spread: Array
-    share: float
-    values: Array
-    edges: Array | None
 
-    @cached_property
-    def _growing(self) -> Array:
-        curve = self.cumulative
-        up, down = np.maximum.accumulate(curve), np.minimum.accumulate(curve[::-1])[::-1]
-        return np.clip((up + down) / 2, 0.0, 1.0)
+def _inside(curve: Array, spread: Array, place: int, share: float, z: float, edges: Array) -> float:
+    """Return the point in a bin where F̂ ± z standard errors reaches a share."""
+    before, after = (curve[place - 1] if place else 0.0), curve[place]
+    covariance = np.zeros((2, 2))
+    near = slice(max(place - 1, 0), place + 1)
+    size = place + 1 - near.start
+    covariance[-size:, -size:] = spread[near, near]
 
-    @property
-    def quantile(self) -> float:
-        """The quantile of a curve that does not fall."""
-        answer = int(np.argmax(self._growing >= self.share))
-        if self.edges is None:
-            return float(self.values[answer])
-        return self._inside(self._growing, answer, 0.0, self.edges)
+    def lacking(part: float) -> float:
+        weights = np.array([1 - part, part])
+        error = np.sqrt(max(weights @ covariance @ weights, 0.0))
+        return float(weights @ (before, after) + z * error - share)
 
-    def interval(self, z: float) -> tuple[float, float]:
-        """Return the scores at which q is within z standard errors of F̂."""
-        curve, share = self.cumulative, self.share
-        error = np.sqrt(np.maximum(np.diag(self.spread), 0.0))
-        first = int(np.argmax(curve + z * error >= share))
-        below = np.flatnonzero(curve - z * error < share)
-        last = int(below[-1]) + 1 if below.size else 0
-        if self.edges is None:
-            return float(self.values[first]), float(self.values[last])
-        lower = self._inside(curve, first, z, self.edges)
-        return lower, self._inside(curve, last, -z, self.edges)
-
-    def _inside(self, curve: Array, place: int, z: float, edges: Array) -> float:
-        """Return the point in a bin where F̂ ± z standard errors reaches the share."""
-        before, after = (curve[place - 1] if place else 0.0), curve[place]
-        covariance = np.zeros((2, 2))
-        if z:
-            near = slice(max(place - 1, 0), place + 1)
-            size = place + 1 - near.start
-            covariance[-size:, -size:] = self.spread[near, near]
-
-        def lacking(part: float) -> float:
-            weights = np.array([1 - part, part])
-            error = np.sqrt(max(weights @ covariance @ weights, 0.0))
-            return float(weights @ (before, after) + z * error - self.share)
-
-        part = scipy.optimize.brentq(lacking, 0.0, 1.0) if lacking(1.0) > 0 else 1.0
-        return float(edges[place] + part * (edges[place + 1] - edges[place]))
+    part = scipy.optimize.brentq(lacking, 0.0, 1.0) if lacking(1.0) > 0 else 1.0
+    return float(edges[place] + part * (edges[place + 1] - edges[place]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -120,6 +120,8 @@ class Estimates:
         The table whose functions these are.
     function : callable, optional
         This function of the shares of the table; for ratios, its logarithm.
+    joint : ndarray, shape (K, K), optional
+        Joint covariance of estimates that are no functions of one table.
     parts : pair of ndarray, optional
         Perturbation errors and sampling errors.
     statistic, p_value : ndarray, optional
@@ -134,6 +136,7 @@ class Estimates:
     sets: Sets
     table: Table | None = None
     function: Function | None = None
+    joint: Array | None = None
     parts: tuple[Array, Array] | None = None
     statistic: Array | None = None
     p_value: Array | None = None
@@ -281,7 +284,7 @@ class Estimates:
     @property
     def covariance(self) -> Array:
         """Joint covariance of the estimates, shape (K, K); of logarithms for ratios."""
-        return joint_covariance([self])
+        return joint_covariance([self]) if self.joint is None else self.joint
 
     def interval(self, confidence: float) -> ConfidenceSets:
         """Return the confidence sets of a level, before truncation to the possible range."""
@@ -322,15 +325,21 @@ class Estimates:
         self,
         confidence: float,
         *,
+        quantile: float | None = None,
         grade: ArrayLike | None = None,
         adjusted: ArrayLike | None = None,
     ) -> EstimateColumns:
-        """Return the estimates as columns of a result, with intervals of a level."""
+        """Return the estimates as columns of a result, with intervals of a level.
+
+        A level so close to 1 that it would be lost to rounding is given by its normal `quantile`.
+        """
+        if quantile is None:
+            quantile = normal_quantile(1 - confidence)
         return columns(
             self.of,
             self.value,
             self.standard_error,
-            self.interval(confidence),
+            self.sets(quantile),
             grade=grade,
             errors=self.parts,
             statistic=self.statistic,

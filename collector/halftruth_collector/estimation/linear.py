@@ -32,7 +32,7 @@ from .bounds import SIGNIFICANT, Array
 from .equation import Equation
 from .intervals import fieller_sets
 from .reconstruction import reconstruction
-from .regression import Regression, without_numbers
+from .regression import Regression, coefficients_of, without_numbers
 from .table import Table
 from .tables import Tables
 
@@ -209,9 +209,5 @@ def _fit(
         beta = numerator / left
         change = np.hstack([np.eye(len(beta)), -np.diag(beta)]) / left[:, None]
         z = np.where(of_rest > 0, numerator / np.sqrt(of_rest), np.nan)
-    return Regression(
-        beta,
-        change @ spread @ change.T,
-        z,
-        sets=partial(fieller_sets, numerator, left, (of_rest, of_left), np.diag(spread, len(beta))),
-    )
+    sets = partial(fieller_sets, numerator, left, (of_rest, of_left), np.diag(spread, len(beta)))
+    return Regression(coefficients_of(beta, change @ spread @ change.T, z, sets))

@@ -22,17 +22,18 @@ With a model, a weak penalty keeps the estimates finite, and the tests are Wald 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, reduce
 
 import numpy as np
 from halftruth_shared import DomainTooLarge
 from halftruth_shared.deadlines import check_deadline
+from halftruth_shared.results import QUANTITIES
 from numpy.typing import NDArray
 
 from .bounds import SIGNIFICANT, Array
 from .equation import Equation, Outcome, Predictors, Response
-from .intervals import ConfidenceSets
+from .estimates import Estimates, Sets, normal_sets
 from .table import Table
 
 #: Largest absolute linear predictor of a logistic model: odds of three million.
@@ -65,35 +66,37 @@ class Regression:
 
     Attributes
     ----------
-    coefficients : ndarray, shape (k,)
-        NaN if undefined.
-    covariance : ndarray, shape (k, k)
-    z : ndarray, shape (k,)
-        Test statistic of each coefficient.
-    effects, effect_errors : ndarray, shape (terms of one factor,)
-        Average marginal effects on the probability of the answer, and their standard errors; empty
-        for a linear model, whose coefficients are the effects.
+    coefficients : Estimates, shape (k,)
+        With their test statistics and joint covariance; NaN if undefined.
+    effects : Estimates, shape (terms of one factor,), optional
+        Average marginal effects on the probability of the answer; None for a linear model, whose
+        coefficients are the effects.
     undefined : str or None
     least_known : tuple of int
         The least precise coefficients, if the coefficients are not identified.
-    sets : callable, optional
-        Confidence sets of the coefficients as a function of the normal quantile; by default normal
-        intervals.
     """
 
-    coefficients: Array
-    covariance: Array
-    z: Array
-    effects: Array = field(default_factory=lambda: np.zeros(0))
-    effect_errors: Array = field(default_factory=lambda: np.zeros(0))
+    coefficients: Estimates
+    effects: Estimates | None = None
     undefined: str | None = None
     least_known: tuple[int, ...] = ()
-    sets: Callable[[float], ConfidenceSets] | None = None
 
-    @property
-    def standard_error(self) -> Array:
-        """Standard error of each coefficient."""
-        return _errors(self.covariance)
+
+def coefficients_of(
+    value: Array, covariance: Array, z: Array, sets: Sets | None = None
+) -> Estimates:
+    """Return coefficients with test statistics z; their intervals are normal by default."""
+    error = _errors(covariance)
+    sets = sets or normal_sets(value, error)
+    of = QUANTITIES["coefficient"]
+    return Estimates(of, value, error, sets, joint=covariance, statistic=z)
+
+
+def effects_of(value: Sequence[float], error: Sequence[float]) -> Estimates:
+    """Return average marginal effects."""
+    effects, errors = np.array(value), np.array(error)
+    of = QUANTITIES["marginal_effect"]
+    return Estimates(of, effects, errors, normal_sets(effects, errors))
 
 
 def without_numbers(
@@ -101,7 +104,8 @@ def without_numbers(
 ) -> Regression:
     """Return undefined coefficients with their reason."""
     nothing = np.full(coefficients, np.nan)
-    return Regression(nothing, np.diag(nothing), nothing, undefined=reason, least_known=least_known)
+    undefined = coefficients_of(nothing, np.diag(nothing), nothing)
+    return Regression(undefined, undefined=reason, least_known=least_known)
 
 
 def fit_table(
@@ -172,7 +176,7 @@ def fit_table(
         influences.append(own + slope @ by_shares)
     effect_errors = [errors(influence[None])[0] for influence in influences]
     return Regression(
-        equations.coefficients, covariance, z, np.array(effects), np.array(effect_errors)
+        coefficients_of(equations.coefficients, covariance, z), effects_of(effects, effect_errors)
     )
 
 

@@ -21,10 +21,9 @@ from numpy.typing import NDArray
 from .answers import category_code
 from .association import Batch, evaluate, graded
 from .bounds import Array, check_field, normal_quantile, significantly_positive
-from .columns import columns
 from .estimates import Estimates
 from .identified import IdentifiedSets
-from .intervals import SHARE, share_interval
+from .intervals import SHARE
 from .itemsets import (
     Examined,
     Itemsets,
@@ -37,7 +36,7 @@ from .itemsets import (
     select_itemsets,
 )
 from .measures import NAMES, check_measures, find_measure
-from .reliability import grades, margin
+from .reliability import grades
 from .selection import listed_alpha
 from .table import Table
 from .tables import Tables
@@ -81,10 +80,11 @@ class RuleSupports:
         """Return some of the rules."""
         return RuleSupports(self.support[:, rows], self.covariance[:, :, rows], self.logit)
 
-    def interval(self, quantile: float) -> tuple[Array, Array]:
-        """Return the intervals of the supports of X and Y together."""
+    @cached_property
+    def together(self) -> Estimates:
+        """Supports of X and Y together."""
         error = np.sqrt(self.covariance[0, 0])
-        return share_interval(self.support[0], error, quantile, logit=self.logit)
+        return Estimates.shares(QUANTITIES["support"], self.support[0], error, logit=self.logit)
 
     @cached_property
     def confidence(self) -> Estimates:
@@ -356,18 +356,13 @@ def arrange(
     order = np.lexsort((-supports.support[0], -by, unknown, grades(margins)))[: query.limit]
     chosen = completed(order) if query.measures else supports[order]
     measures, confidence = query.measures or (), chosen.confidence
-    ordinary = margin(*chosen.interval(quantile))
+    ordinary, selected = chosen.together.sets(quantile).half_width, normal_quantile(alpha)
+    level = query.confidence
     estimates = [
-        confidence.columns(1 - alpha, grade=grades(margins[order])),
-        columns(
-            QUANTITIES["support"],
-            chosen.support[0],
-            np.sqrt(chosen.covariance[0, 0]),
-            chosen.interval(normal_quantile(alpha)),
-            grade=grades(ordinary),
-        ),
+        confidence.columns(level, quantile=selected, grade=grades(margins[order])),
+        chosen.together.columns(level, quantile=selected, grade=grades(ordinary)),
         *(
-            graded(find_measure(name), chosen.measure(name, reports), 1 - alpha, query.confidence)
+            graded(find_measure(name), chosen.measure(name, reports), level, selected)
             for name in measures
         ),
     ]

@@ -136,10 +136,6 @@ class Table(ABC):
         """
         return self._mixed(self._variance)
 
-    def standard_error(self) -> Array:
-        """Return the standard error of each share, NaN where the reports do not identify one."""
-        return np.sqrt(self.variance())
-
     def error_parts(self) -> tuple[Array, Array]:
         """Return the perturbation errors and the sampling errors; see `variances.error_parts`."""
         return error_parts(self.variance(), self.alone.variance())

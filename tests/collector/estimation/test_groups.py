@@ -113,7 +113,7 @@ def test_itemsets_and_rules_of_a_group_are_those_of_its_tables(reports, estimate
         table = group.table(names)
         assert itemset.value == pytest.approx(group.support(names, estimate)[cell])
         # Likelihood estimates have no errors.
-        error = None if estimate == "likelihood" else pytest.approx(table.standard_error()[cell])
+        error = None if estimate == "likelihood" else pytest.approx(np.sqrt(table.variance())[cell])
         assert itemset.standard_error == error
     for rule in rules_of(group.rules(0.01, 0.0, max_length=2)):
         [again] = rules_of(group.rule(rule.antecedent, rule.consequent, measures=[]))

@@ -90,17 +90,21 @@ def test_unperturbed_scores_give_least_squares(pairs):
     x = np.stack([np.ones(500), records[:, 0], records[:, 1] + 1], axis=1)
     y = SCORES[records[:, 3]]
     least, *_ = np.linalg.lstsq(x, y)
-    assert found.coefficients == pytest.approx(least, abs=1e-9)
+    assert found.coefficients.value == pytest.approx(least, abs=1e-9)
     # White's variance over records, divided by N − 1 as everywhere here.
     bread, rest = np.linalg.inv(x.T @ x), y - x @ least
     white = bread @ ((x.T * rest**2) @ x) @ bread * 500 / 499
-    assert found.covariance == pytest.approx(white, rel=1e-9)
+    assert found.coefficients.covariance == pytest.approx(white, rel=1e-9)
     # The score test of Boos (1992), at 0 and at both ends of the interval.
-    sets = found.sets(1.96)
+    sets = found.coefficients.sets(1.96)
     for j in range(3):
         others = np.delete(x, j, axis=1)
         own = x[:, j] - others @ np.linalg.lstsq(others, x[:, j])[0]
-        for value, z in ((0.0, found.z[j]), (sets.lower[j], 1.96), (sets.upper[j], -1.96)):
+        for value, z in (
+            (0.0, found.coefficients.statistic[j]),
+            (sets.lower[j], 1.96),
+            (sets.upper[j], -1.96),
+        ):
             left = y - value * x[:, j]
             scores = own * (left - others @ np.linalg.lstsq(others, left)[0])
             assert scores.sum() / np.sqrt(500 * np.var(scores, ddof=1)) == pytest.approx(z)
@@ -119,10 +123,12 @@ def test_tables_of_pairs_give_the_coefficients_of_the_whole_table(name, asked):
     survey, rng = SURVEYS[name], np.random.default_rng(5)
     counts = counted(survey, people(20_000, rng), rng)
     pairs, table = fitted(survey, counts, **asked), fitted(survey, counts, pairs=False, **asked)
-    assert pairs.coefficients == pytest.approx(table.coefficients, abs=1e-9)
+    assert pairs.coefficients.value == pytest.approx(table.coefficients.value, abs=1e-9)
     # For views, the table uses a closed-form variance and the pairs that of the reports.
     near = 0.05 if name.startswith("split") else 1e-9
-    assert pairs.standard_error == pytest.approx(table.standard_error, rel=near)
+    assert pairs.coefficients.standard_error == pytest.approx(
+        table.coefficients.standard_error, rel=near
+    )
 
 
 def test_reports_about_pairs_of_questions_are_sufficient():
@@ -133,7 +139,7 @@ def test_reports_about_pairs_of_questions_are_sufficient():
     true, *_ = np.linalg.lstsq(x, SCORES[records[:, 3]])
     for _ in range(30):
         found = fitted(survey, counted(survey, records, rng), predictors=["a", "b", "c"])
-        errors.append((found.coefficients[:4] - true) / found.standard_error[:4])
+        errors.append((found.coefficients.value[:4] - true) / found.coefficients.standard_error[:4])
     assert np.abs(np.mean(errors)) < 3 / np.sqrt(120)
     assert 0.8 < np.std(errors) < 1.2
 
@@ -182,11 +188,13 @@ def rejected(sizes, effect, surveys):
         counts = counted(survey, world(sizes, effect, rng), rng)
         asked = {"predictors": ["a", "b", "c"], "scores": {"d": "ranks"}}
         found = fitted(survey, counts, **asked)
-        sets = found.sets(normal_quantile(0.05))
+        sets = found.coefficients.sets(normal_quantile(0.05))
         inside = (sets.lower <= 0) & (sets.upper >= 0)
         left_out.append(np.where(sets.kind == INTERVAL, ~inside, inside & (sets.kind < EVERYTHING)))
         # Score test and interval agree.
-        assert (left_out[-1] == (np.abs(found.z) > normal_quantile(0.05))).all()
+        assert (
+            left_out[-1] == (np.abs(found.coefficients.statistic) > normal_quantile(0.05))
+        ).all()
         bounded.append(sets.kind == INTERVAL)
     return np.mean(left_out, axis=0)[1:], np.mean(bounded, axis=0)[1:]
 

@@ -96,14 +96,14 @@ def test_coefficients_from_unperturbed_answers_maximize_the_likelihood():
     records, x, y = records_and_predictors()
     found = fit(survey, Counts.from_reports(survey, records))
     likeliest = likeliest_of_records(x, y)
-    assert found.coefficients == pytest.approx(likeliest, abs=1e-6)
+    assert found.coefficients.value == pytest.approx(likeliest, abs=1e-6)
     # White's variance over records, divided by N − 1 as everywhere here.
     mean = expit(x @ likeliest)
     bread = np.linalg.inv((x.T * (mean * (1 - mean))) @ x)
     white = bread @ ((x.T * (y - mean) ** 2) @ x) @ bread * len(y) / (len(y) - 1)
-    assert found.covariance == pytest.approx(white, rel=1e-5)
+    assert found.coefficients.covariance == pytest.approx(white, rel=1e-5)
     exact = fit(survey, Counts.from_reports(survey, records), target="respondents")
-    assert exact.standard_error == pytest.approx(np.zeros(4), abs=1e-7)
+    assert exact.coefficients.standard_error == pytest.approx(np.zeros(4), abs=1e-7)
 
 
 def likeliest_of_records(x, y):
@@ -127,7 +127,7 @@ def test_z_from_unperturbed_answers_is_that_of_the_robust_score_test():
         weights = (mean * (1 - mean))[:, None]
         own, *_ = np.linalg.lstsq(others * np.sqrt(weights), x[:, j] * np.sqrt(weights[:, 0]))
         scores = (x[:, j] - others @ own) * (y - mean)
-        assert found.z[j] == pytest.approx(
+        assert found.coefficients.statistic[j] == pytest.approx(
             scores.sum() / np.sqrt(len(y) * np.var(scores, ddof=1)), rel=1e-4
         )
 
@@ -145,7 +145,7 @@ def test_tests_with_rare_answers_keep_their_level():
         model = equation(survey.schema, RegressionQuery(outcome="a1", predictors=["a0"]))
         found = fit_table(estimator.table(model.names), model)
         tested += found.undefined is None
-        rejected += found.undefined is None and abs(found.z[1]) > 1.96
+        rejected += found.undefined is None and abs(found.coefficients.statistic[1]) > 1.96
     assert tested > 50
     # 5 %, plus two standard errors for this number of surveys.
     assert rejected <= 0.05 * tested + 2 * np.sqrt(0.0475 * tested)
@@ -154,7 +154,7 @@ def test_tests_with_rare_answers_keep_their_level():
 @pytest.mark.parametrize("beta", [BETA, [2.0, -3.0, 0.0, 4.0], [0.0, 0.0, 0.0, 0.0]])
 def test_shares_that_follow_the_model_give_its_coefficients(beta):
     found = fit_table(exactly(population(np.array(beta))), model_of(response("1", "1", "1")))
-    assert found.coefficients == pytest.approx(beta, abs=1e-8)
+    assert found.coefficients.value == pytest.approx(beta, abs=1e-8)
 
 
 def test_one_predictor_gives_the_odds_ratio_of_the_reconstructed_table():
@@ -163,9 +163,11 @@ def test_one_predictor_gives_the_odds_ratio_of_the_reconstructed_table():
     found = fit(survey, counts)
     table = Estimator(survey, counts).table(["a0", "a1"])
     (a, b), (c, d) = table.value
-    assert found.coefficients == pytest.approx([np.log(b / a), np.log(a * d / (b * c))], abs=1e-9)
+    assert found.coefficients.value == pytest.approx(
+        [np.log(b / a), np.log(a * d / (b * c))], abs=1e-9
+    )
     slopes = np.array([1 / a, -1 / b, -1 / c, 1 / d])
-    assert found.standard_error[1] == pytest.approx(
+    assert found.coefficients.standard_error[1] == pytest.approx(
         np.sqrt(slopes @ table.covariance() @ slopes), rel=1e-9
     )
 
@@ -177,12 +179,16 @@ def test_other_reference_categories_give_an_equivalent_model():
     other = fit(survey, counts, reference={"a1": "c2"})
     # From a1=c1 and a1=c2 against c0 to a1=c0 and a1=c1 against c2.
     turned = np.array([[1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 0, -1], [0, 0, 1, -1]], dtype=float)
-    assert other.coefficients == pytest.approx(turned @ first.coefficients, abs=1e-8)
-    assert other.covariance == pytest.approx(turned @ first.covariance @ turned.T, rel=1e-6)
+    assert other.coefficients.value == pytest.approx(turned @ first.coefficients.value, abs=1e-8)
+    assert other.coefficients.covariance == pytest.approx(
+        turned @ first.coefficients.covariance @ turned.T, rel=1e-6
+    )
     absent = fit(survey, counts, present={"a2": "c0"})
-    assert absent.coefficients == pytest.approx(-first.coefficients, abs=1e-8)
+    assert absent.coefficients.value == pytest.approx(-first.coefficients.value, abs=1e-8)
     swapped = fit(survey, counts, predictors=["a1", "a0"])
-    assert swapped.coefficients[[0, 3, 1, 2]] == pytest.approx(first.coefficients, abs=1e-8)
+    assert swapped.coefficients.value[[0, 3, 1, 2]] == pytest.approx(
+        first.coefficients.value, abs=1e-8
+    )
 
 
 SPLIT = schema_of(*SIZES)
@@ -211,8 +217,8 @@ def test_coefficients_are_unbiased_and_intervals_cover(name):
         table = Estimator(survey, Counts.from_reports(survey, reports)).table(model.names)
         found.append(fit_table(table, model))
     assert [one.undefined for one in found] == [None] * 400
-    coefficients = np.array([one.coefficients for one in found])
-    errors = np.array([one.standard_error for one in found])
+    coefficients = np.array([one.coefficients.value for one in found])
+    errors = np.array([one.coefficients.standard_error for one in found])
     covered = np.abs(coefficients - BETA) < 1.96 * errors
     assert 0.92 <= covered.mean() <= 0.97
     assert (np.abs(covered.mean(axis=0) - 0.95) < 0.035).all()
@@ -235,10 +241,12 @@ def test_a_perturbed_outcome_with_unperturbed_predictors_agrees_with_its_likelih
 
     likeliest = minimize(unlikelihood, np.zeros(4)).x
     found = fit(survey, Counts.from_reports(survey, reports))
-    assert (np.abs(found.coefficients - likeliest) < 0.25 * found.standard_error).all()
+    assert (
+        np.abs(found.coefficients.value - likeliest) < 0.25 * found.coefficients.standard_error
+    ).all()
     # With all combinations as one predictor both are equal.
     counts = Counts.from_reports(survey, reports)
-    groups = fit(survey, counts, interactions=[["a0", "a1"]]).coefficients
+    groups = fit(survey, counts, interactions=[["a0", "a1"]]).coefficients.value
     yes = [(y[(x == row).all(axis=1)]).mean() for row in design()]
     share = (np.array(yes) - 0.2) / 0.6
     every = np.array([[*row, row[1] * row[2], row[1] * row[3]] for row in design()])
@@ -277,8 +285,8 @@ def test_data_that_do_not_identify_the_model_give_no_coefficients(shares, said, 
     found = fit(survey, counted(survey, shares, 500, seed=1))
     assert said in found.undefined
     assert found.least_known == least
-    assert np.isnan(found.coefficients).all()
-    assert np.isnan(found.standard_error).all()
+    assert np.isnan(found.coefficients.value).all()
+    assert np.isnan(found.coefficients.standard_error).all()
 
 
 def test_noise_gives_no_coefficients():
@@ -299,5 +307,8 @@ def test_intervals_of_imprecise_coefficients_rarely_miss():
     fits = [fit(survey, counted(survey, population(), 150, seed)) for seed in range(300)]
     carried = [one for one in fits if one.undefined is None]
     assert 0.2 < len(carried) / len(fits) < 0.9
-    missed = [np.abs(one.coefficients - BETA) > 1.96 * one.standard_error for one in carried]
+    missed = [
+        np.abs(one.coefficients.value - BETA) > 1.96 * one.coefficients.standard_error
+        for one in carried
+    ]
     assert np.mean(missed) < 0.05

@@ -23,6 +23,8 @@ from ..equation import Outcome, Predictors, Response
 from ..regression import (
     NotIdentified,
     Regression,
+    coefficients_of,
+    effects_of,
     information_of,
     marginal_effects,
     newton,
@@ -150,7 +152,7 @@ def perturbed_outcome_regression(
         sampling = shares @ (each - average) ** 2 / reports
         effects.append(average)
         errors.append(np.sqrt(slope @ covariance @ slope + sampling))
-    return Regression(coefficients, covariance, z, np.array(effects), np.array(errors))
+    return Regression(coefficients_of(coefficients, covariance, z), effects_of(effects, errors))
 
 
 def _is_definite(information: Array) -> bool:

@@ -316,7 +316,7 @@ class Expectation:
             for each in model.predictors.each
             for _ in each.factors
         ]
-        widths = normal_quantile(1 - self.confidence) * fit.standard_error[1:] * units
+        widths = normal_quantile(1 - self.confidence) * fit.coefficients.standard_error[1:] * units
         with np.errstate(over="ignore"):
             return _finite(float(np.exp(np.median(widths))))
 

@@ -71,15 +71,15 @@ def test_tables_are_margins_of_the_model_with_delta_method_errors(model):
             np.testing.assert_allclose(found.covariance(), covariance, atol=1e-11)
             variance = np.diag(covariance).reshape(found.value.shape)
             np.testing.assert_allclose(found.variance(), variance, atol=1e-11)
-            width = Z * found.standard_error() / (found.value * (1 - found.value))
+            width = Z * np.sqrt(found.variance()) / (found.value * (1 - found.value))
             lower, upper = table_intervals(found, 0.95)
             low, high = (expit(logit(found.value) + sign * width) for sign in (-1, 1))
             roots = [
-                (each**0.25 + Z * found.standard_error() / (4 * each**0.75)) ** 4
+                (each**0.25 + Z * np.sqrt(found.variance()) / (4 * each**0.75)) ** 4
                 for each in (found.value, 1 - found.value)
             ]
             low, high = np.maximum(low, 1 - roots[1]), np.minimum(high, roots[0])
-            reach = Z * found.standard_error()
+            reach = Z * np.sqrt(found.variance())
             np.testing.assert_allclose(lower, np.clip(found.value - reach, 0, low))
             np.testing.assert_allclose(upper, np.clip(found.value + reach, high, 1))
 
