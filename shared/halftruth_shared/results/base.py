@@ -46,7 +46,8 @@ class ModelFit(Message, frozen=True, kw_only=True):
 
     It has all pairwise interactions of `attributes`, and `interactions`, each tested against the
     model without it. `added` are further interactions, in the order in which they were added
-    because the reports contradicted the model without them, each with the p-value of that test.
+    because the reports speak against the model without them (at 20 %), each with the p-value of
+    that test.
     `p_value` is of the test that no other three-way interaction is needed, calibrated by simulated
     reports; if it is null, `untested` is the reason. `clearest` is the omitted interaction with the
     strongest evidence, with the same p-value.

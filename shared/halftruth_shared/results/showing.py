@@ -81,8 +81,8 @@ def assumptions(result: Any) -> list[str]:
             line += f". Try interactions = {','.join(clearest.attributes)}"
     lines = [*design, f"{line}."]
     lines += [
-        f"The interaction {_combined(each.attributes)} was added because the reports contradict the"
-        f" model without it (p = {each.p_value:.2g})."
+        f"The interaction {_combined(each.attributes)} was added because the reports speak against"
+        f" the model without it (p = {each.p_value:.2g})."
         for each in model.added
     ]
     lines += [

@@ -198,7 +198,7 @@ def test_every_file_states_the_assumptions_of_the_model_and_contradicting_report
     result = ANALYSES["microdata"].compute(found, QUERY)
     said = [
         "The model has no interaction of three or more questions; the reports contradict",
-        "The interaction a:b:c was added because the reports contradict the model without it",
+        "The interaction a:b:c was added because the reports speak against the model without it",
     ]
     for text in (make_codebook(result), *(text for _, text in make_scripts(result, "records.csv"))):
         plain = " ".join(text.replace("#", " ").split())
