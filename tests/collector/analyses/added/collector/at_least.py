@@ -1,0 +1,75 @@
+"""People who choose at least some number of options."""
+
+from typing import Any
+
+import numpy as np
+from halftruth_shared import ParameterError, Survey
+from halftruth_shared.analyses.at_least import AtLeastQuery
+from halftruth_shared.results import Block, Result, Show
+from halftruth_shared.results.claims import Claim, Test
+from halftruth_shared.results.layout import in_words
+from halftruth_shared.results.wording import quoted
+
+from ..estimation.estimates import Estimates
+from ..estimation.intervals import SHARE
+from ..estimation.options import chosen_code
+from .base import Analysis, AnalysisContext, RowBuilder
+from .deciding import AtLevel
+
+
+def compute(counted: AnalysisContext, query: AtLeastQuery) -> Result[AtLeastQuery]:
+    """Sum the cells of the table of all options in which enough of them are chosen."""
+    estimator = counted.estimator
+    options = estimator.schema.options.get(query.question)
+    if options is None:
+        raise ParameterError(
+            f"question: '{query.question}' has one answer; expected a question with several",
+            field="question",
+        )
+    table = estimator.table([option.name for option in options])
+    codes = np.array([chosen_code(option) for option in options])
+    cells = np.indices(table.value.shape).reshape(len(options), -1)
+    enough = (cells == codes[:, None]).sum(axis=0) >= query.least
+
+    def share(people: Any) -> Any:
+        return people.reshape(enough.size, *people.shape[len(options) :])[enough].sum(axis=0)[None]
+
+    rows = RowBuilder(least={"kind": "number"})
+    part = Estimates.contrast(table, share, SHARE).columns(query.confidence)
+    rows.add(part, least=str(query.least))
+    return counted.result(query, rows.keys, rows.parts)
+
+
+def decide(result: Result[AtLeastQuery], _: AtLevel) -> tuple[list[Test], list[Claim]]:
+    """Claim the share."""
+    return [], [Claim(kind="estimate", rows=[0])]
+
+
+def state(result: Result[AtLeastQuery], claim: Claim) -> str:
+    """State the share."""
+    query, row = result.query, result.rows[claim.rows[0]]
+    return f"{in_words(row)} choose {query.least} or more options of {quoted(query.question)}."
+
+
+def layout(result: Result[Any]) -> list[Block]:
+    """Arrange one line."""
+    return [Block(title="Options chosen", lines=["least"], shows=[Show(quantity="share")])]
+
+
+def start(survey: Survey) -> AtLeastQuery:
+    """Return the initial query: the first question with several answers."""
+    return AtLeastQuery(question=next(iter(survey.schema.options)))
+
+
+ANALYSIS = Analysis(
+    query=AtLeastQuery,
+    title="Options chosen",
+    compute=compute,
+    start=start,
+    layout=layout,
+    decide=decide,
+    state=state,
+    applies=lambda survey: bool(survey.schema.options),
+    place="Explore",
+    order=95,
+)
