@@ -11,7 +11,7 @@ from halftruth_shared.results import Caveat, Result
 from numpy.typing import NDArray
 
 from ..estimation import Counts
-from ..estimation.bounds import Array
+from ..estimation.bounds import Array, reaches
 
 #: An itemset as a key: its (attribute, category) pairs in schema order.
 Itemset = tuple[tuple[str, str], ...]
@@ -61,7 +61,7 @@ def mining_errors(
     >>> errors.frequent, round(errors.support_error, 2), errors.false_negatives
     (2, 0.2, 0.5)
     """
-    frequent = true >= min_support
+    frequent = reaches(true, min_support)
     both = frequent & found
     number = int(frequent.sum())
     error = np.abs(estimated[both] - true[both]) / true[both]
@@ -134,9 +134,9 @@ def compare(
         covered = [
             row is not None and row.ends is not None and row.ends[0] <= share <= row.ends[1]
             for row, share in zip(rows, true, strict=True)
-            if share >= min_support
+            if reaches(np.asarray(share), min_support)
         ]
-        errors = mining_errors(true, estimated, estimated >= min_support, min_support)
+        errors = mining_errors(true, estimated, reaches(estimated, min_support), min_support)
         share = sum(covered) / len(covered) if covered else None
         compared.append(LengthComparison(length, errors, share, caveats.get(length)))
     return compared

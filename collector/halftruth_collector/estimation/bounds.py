@@ -32,6 +32,9 @@ SIGNIFICANT = normal_quantile(0.05)
 #: denominator: the neglected terms are about 4 % of the others.
 NEARLY_LINEAR = 5
 
+#: Relative rounding error of an estimate of reports without perturbation.
+_ROUNDING = 1e-9
+
 #: Explanation for a share below that limit.
 TOO_SMALL = "which is less than five standard errors above zero"
 
@@ -46,6 +49,15 @@ def significantly_positive(
     """
     with np.errstate(invalid="ignore"):
         return np.asarray(value > max(quantile, SIGNIFICANT) * error)
+
+
+def reaches(values: Array, threshold: float | Array) -> NDArray[np.bool_]:
+    """Return which values reach a threshold; one that equals it but for rounding does.
+
+    >>> reaches(np.array([0.05, 0.05 - 1e-15, 0.0499]), 0.05).tolist()
+    [True, True, False]
+    """
+    return np.asarray(values >= np.asarray(threshold) * (1 - _ROUNDING))
 
 
 def logits(share: Array, error: Array) -> tuple[Array, Array]:

@@ -1,8 +1,8 @@
 """Goodness of fit: whether any shares of answers explain the reports under the design.
 
 If fewer people say yes than the dice force to say yes, no share from 0 to 1 explains the reports,
-and the unbiased estimate is significantly below 0. Then instructions were not followed, or reports
-are not genuine, and estimates from these reports are meaningless.
+and the unbiased estimate is significantly below 0. Genuine reports, drawn by the instructions, are
+like that in at most 1 % of results. Estimates from such reports are meaningless.
 
 The test statistic is G² = 2 Σ n ln(λ̂/λ̃) with λ̃ = Aπ̃ and the maximum likelihood shares π̃ ≥ 0.
 At the boundary of the parameter space, G² is not χ² distributed, so its distribution is simulated

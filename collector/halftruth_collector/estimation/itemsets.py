@@ -29,7 +29,7 @@ from halftruth_shared.results import QUANTITIES, AnswerSets, EstimateColumns, Ke
 from halftruth_shared.results.long_table import Rows
 from numpy.typing import NDArray
 
-from .bounds import Array, logits, normal_quantile
+from .bounds import Array, logits, normal_quantile, reaches
 from .columns import columns
 from .estimates import Estimates
 from .identified import IdentifiedSets
@@ -306,7 +306,8 @@ def _ruled_out(
     """Return which upper bounds are below the threshold; false without a bound."""
     # An itemset has fewer than 2^max_length subsets (Bonferroni).
     quantile = normal_quantile((1 - query.confidence) / 2 ** min(max_length, _MOST_HALVINGS))
-    return share_interval(support, standard_error, quantile, logit=logit)[1] < query.min_support
+    upper = share_interval(support, standard_error, quantile, logit=logit)[1]
+    return (upper < query.min_support) & ~reaches(upper, query.min_support)
 
 
 def examine_margins(
@@ -442,7 +443,7 @@ def select_itemsets(
     error, alpha = examined.supports.standard_error, 1 - query.confidence
     candidates = count_candidates(schema, family, max_length)
     lengths, ordinary = examined.lengths, normal_quantile(alpha)
-    chosen = np.flatnonzero(estimate >= query.min_support)
+    chosen = np.flatnonzero(reaches(estimate, query.min_support))
     order = chosen[np.lexsort((-estimate[chosen], lengths[chosen]))]
     codes = np.take(examined.codes, order, axis=0)
     keys = [Key(name="itemset", kind="answers", values=answer_sets(schema, codes))]
@@ -499,7 +500,7 @@ def _one_sided_p_values(examined: Examined, threshold: float) -> Array:
             level, spread = logits(support, error)
             score = np.minimum(score, (level - scipy.special.logit(threshold)) / spread)
     # A support without error is decided exactly.
-    score = np.where(error == 0, np.where(support >= threshold, np.inf, -np.inf), score)
+    score = np.where(error == 0, np.where(reaches(support, threshold), np.inf, -np.inf), score)
     return np.asarray(scipy.special.ndtr(-score))
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from .answers import category_code
 from .association import Batch, evaluate, graded
-from .bounds import Array, check_field, normal_quantile, significantly_positive
+from .bounds import Array, check_field, normal_quantile, reaches, significantly_positive
 from .estimates import Estimates
 from .identified import IdentifiedSets
 from .intervals import SHARE
@@ -251,9 +251,9 @@ def mine_rules(tables: Tables, query: RulesQuery) -> Rules:
             margins = RuleMargins.of_tables(positions, examined, tables)
         codes, sides = _splits(itemset_codes)
         both, left, right = margins.only_supports(codes, sides)
-        reached = (left > 0) & (both >= query.min_confidence * left)
+        reached = (left > 0) & reaches(both, query.min_confidence * left)
         if query.min_lift is not None:
-            reached &= (right > 0) & (both >= query.min_lift * left * right)
+            reached &= (right > 0) & reaches(both, query.min_lift * left * right)
         # Covariances take the most time, and there are many more rules than listed ones.
         estimable = margins.estimable(codes, sides, quantile) | query.include_uncertain
         left_out += int((reached & ~estimable).sum())

@@ -37,9 +37,9 @@ def contradicted(result: Any) -> list[str]:
     least = min(each.p_value for each in result.contradictions)
     p_value = f"p = {least:.2g}" if least >= _LEAST else f"p < {_LEAST:g}"
     return [
-        f"No shares of answers explain the reports of {'; '.join(tables)} ({p_value}): instructions"
-        " were not followed, or reports are not genuine; by chance alone this is said of at most 1"
-        " of 100 results. Estimates based on them cannot be used; the values shown are the closest"
+        f"No shares of answers explain the reports of {'; '.join(tables)} ({p_value}). If all"
+        " reports were genuine, and drawn by the instructions, this would be said of at most 1 of"
+        " 100 results. Estimates based on them cannot be used; the values shown are the closest"
         " possible shares, without intervals."
     ]
 

@@ -221,7 +221,9 @@ def test_estimates_from_contradictory_reports_are_not_usable_and_say_so():
         assert shown.headline.startswith(
             "No shares of answers explain the reports of cheats (p < 0.0001)"
         )
-        assert "instructions were not followed, or reports are not genuine" in shown.headline
+        # What a test says, and no cause.
+        assert "If all reports were genuine" in shown.headline
+        assert "of at most 1 of 100 results" in shown.headline
         assert shown.headline in repr(result)
         rows = list(csv.DictReader(io.StringIO(to_csv(result))))
         assert all(row["assumption"].startswith("No shares of answers") for row in rows)

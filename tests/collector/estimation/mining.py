@@ -22,10 +22,15 @@ def as_itemset(codes):
     return tuple((j, code) for j, code in enumerate(codes) if code >= 0)
 
 
+def nearly(threshold):
+    """The threshold but for rounding of supports that equal it."""
+    return threshold - 1e-9 * threshold
+
+
 def p_value(support, error, threshold):
     """P-value of a support that is at most the threshold under the null hypothesis."""
     if error == 0:
-        return 0.0 if support >= threshold else 1.0
+        return 0.0 if support >= nearly(threshold) else 1.0
     return norm.sf((support - threshold) / error)
 
 
@@ -41,7 +46,7 @@ def brute_force(bounds, candidates, min_support, max_length, confidence):
     alpha = 1 - confidence
     z, wider = norm.isf(alpha / 2), norm.isf(alpha / 2 / 2**longest)
     family = {x: (support, math.sqrt(variance)) for x, (support, variance) in bounds.items()}
-    ruled_out = {x for x, (s, e) in family.items() if s + wider * e < min_support}
+    ruled_out = {x for x, (s, e) in family.items() if s + wider * e < nearly(min_support)}
     examined = {
         x: values
         for x, values in family.items()
@@ -49,7 +54,7 @@ def brute_force(bounds, candidates, min_support, max_length, confidence):
     }
     p_values = {x: p_value(s, e, min_support) for x, (s, e) in examined.items()}
     frequent = benjamini_hochberg(p_values, alpha / 2, candidates)
-    chosen = [x for x, (s, _) in examined.items() if s >= min_support]
+    chosen = [x for x, (s, _) in examined.items() if s >= nearly(min_support)]
     widened = norm.isf(alpha / 2 * len(chosen) / candidates) if chosen else z
     selected = {
         x: (

@@ -10,14 +10,14 @@ from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.itemsets import Unexamined, count_candidates
 from halftruth_collector.estimation.reconstruction import reconstruction
 from halftruth_collector.estimation.tables import Tables
-from halftruth_shared import Attribute, DomainTooLarge, Schema, Survey
+from halftruth_shared import Attribute, DomainTooLarge, GammaDiagonal, Schema, Survey
 from halftruth_shared import RandomizedResponse as Response
 from halftruth_shared.results.wording import half_width, percent
 from scipy.stats import norm
 from sources import aimed, estimator_of
 from witnesses import witness
 
-from .definitions import TARGETS
+from .definitions import TARGETS, schema_of
 from .mining import as_itemset, brute_force
 
 SHAPE = (2, 3, 2, 4)
@@ -132,6 +132,29 @@ def test_mining_a_few_reports_equals_brute_force(
     survey = make_survey(kind, (2, 3, 2))
     reports = make_reports(survey, count, seed=26)
     check(survey, reports, 0.3, target=target)
+
+
+@pytest.mark.parametrize("cells", [2**17, 0])
+@pytest.mark.parametrize(
+    ("people", "threshold"), [((300, 5700), 0.05), ((600, 5400), 0.1), ((7, 43), 0.14)]
+)
+def test_an_itemset_exactly_at_the_threshold_is_listed_despite_rounding(
+    monkeypatch, people, threshold, cells
+):
+    """300 of 6 000 people are 5 %, hardly perturbed, with all tables at once and one by one."""
+    monkeypatch.setattr(AT_ONCE, cells)
+    survey = Survey("s", "S", schema_of((2, 2, 3)), GammaDiagonal(10**15))
+    few, rest = people
+    counts = Counts.from_cells(survey, [[1, 1, 2], [0, 0, 0]], [few, rest])
+    for target in TARGETS:
+        estimator = aimed(Estimator(survey, counts), target)
+        found = estimator.itemsets(threshold, max_length=3)
+        # Seven itemsets of those people, and seven of all others.
+        assert len(found.keys[0].values) == 14
+        # The confidence and the support of every rule about them are at the thresholds, too.
+        rules = estimator.rules(min_support=threshold, min_confidence=1, max_length=2)
+        pairs = zip(*(map(str, key.values) for key in rules.keys[:2]), strict=True)
+        assert len(set(pairs)) == 2 * 6
 
 
 @pytest.mark.parametrize("cells", [2**17, 0])
