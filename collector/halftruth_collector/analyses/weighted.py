@@ -28,7 +28,7 @@ from ..estimation.calibration import Margin, WeightedTable, calibrate, known_mar
 from ..estimation.columns import columns, covariance_of
 from ..estimation.intervals import SHARE, table_intervals
 from ..estimation.variances import error_parts
-from .base import Analysis, AnalysisContext, RowBuilder, clearest
+from .base import Analysis, AnalysisContext, RowBuilder, asked_together, clearest
 from .deciding import AtLevel, as_selected, selected_sets
 from .shares import precision
 
@@ -58,15 +58,20 @@ def compute(counted: AnalysisContext, query: WeightedQuery) -> Result[WeightedQu
         )
     schema = counted.estimator.schema
     margins, people = known_margins(schema, query.margins)
-    names = (
-        [name for name in schema.names if name not in query.margins]
-        if query.attributes is None
-        else query.attributes
-    )
-    schema.positions(names)
+    names, identified = query.attributes, counted.estimator.identified
+    if names is None:
+        others = [name for name in schema.names if name not in query.margins]
+        names = [name for name in others if identified([name, *query.margins])]
+    schema.positions([*(names or query.margins)])
     known = [name for name in names if name in query.margins]
     if known or not names:
-        reason = f"the margin of '{known[0]}' is known" if known else "all margins are known"
+        reason = (
+            f"the margin of '{known[0]}' is known"
+            if known
+            else "no report tells of another one together with those of the margins"
+            if len(query.margins) < len(schema.names)
+            else "all margins are known"
+        )
         raise ParameterError(f"attributes: {reason}; expected other questions", field="attributes")
     questions = [_weighted(counted, query, margins, people, name) for name in names]
     rows = RowBuilder(question={"kind": "question"}, answer={"kind": "answer"})
@@ -254,7 +259,7 @@ def _start(survey: Survey) -> WeightedQuery:
 
     With few answers, each is likely to be frequent enough for weighting.
     """
-    shortest = clearest(survey)[0]
+    shortest = (asked_together(survey, clearest(survey), 2) or clearest(survey))[0]
     even = dict.fromkeys(shortest.categories, round(1 / len(shortest.categories), 6))
     return WeightedQuery(margins={shortest.name: even})
 

@@ -97,11 +97,16 @@ class IdentifiedSets:
             found.update(combinations(sorted((*view, *self._public)), length))
         yield from sorted(found)
 
-    def part_of(self, positions: Sequence[int]) -> tuple[int, ...]:
-        """Return the largest part of a set that is in the family, in the order given."""
+    def example(self, positions: Sequence[int]) -> tuple[int, ...]:
+        """Return the largest part of a set that is in the family, in the order given.
+
+        A single attribute is returned with one that is asked together with it, if there is one.
+        """
         free = self.perturbed(positions)
         best = self._asked[int(self._asked[:, free].sum(axis=1).argmax())]
-        return tuple(j for j in positions if j in self._public or best[j])
+        part = tuple(j for j in positions if j in self._public or best[j])
+        others = [j for j in range(self.count) if j not in part and (*part, j) in self]
+        return (*part, *others[:1]) if len(part) == 1 else part
 
     def beside(self, others: Sequence[int]) -> "IdentifiedSets":
         """Return the sets that are in the family together with some others, without these.

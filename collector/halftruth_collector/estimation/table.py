@@ -634,7 +634,7 @@ class TableSource(ABC):
         if positions in self.identified_sets:
             return
         free = self.identified_sets.perturbed(positions)
-        part = self.identified_sets.part_of(free)
+        part = self.identified_sets.example(free)
         raise ParameterError(
             f"attributes: no report tells of {self.listing(free)} together; expected"
             f" attributes that are, such as {self.listing(part)}",

@@ -236,7 +236,7 @@ def _link_questions(
     """Link the questions of a table to their comparison, and pairs to their cross-tabulation."""
     if not result.layout:
         return
-    arranged = Arranged(result, result.layout[0])
+    arranged, source = Arranged(result, result.layout[0]), reconstruction(survey)
     places = [i for i, key in enumerate(arranged.lines) if key.kind == "question"]
     for line, cells in enumerate(rows if places else ()):
         check_deadline()
@@ -247,6 +247,8 @@ def _link_questions(
             continue
         other, about = "comparison", {"attribute": names}
         if len(names) > 1:
+            if not source.identified(names):
+                continue
             other, about = "crosstab", {"attributes": [",".join(names)]}
         address = _link(ANALYSES[other], survey, {**given, **about})
         cells[places[-1]] = replace(cell, address=address)
