@@ -224,6 +224,24 @@ def test_the_smallest_of_many_p_values_is_claimed_only_at_levels_above_many_time
         assert bool(named) == expected
 
 
+@pytest.mark.parametrize(
+    ("query", "quantity"),
+    [
+        (HEADLINES[0][0], "difference"),
+        (HEADLINES[1][0], "difference"),
+        (HEADLINES[9][0], "mean_difference"),
+        (HEADLINES[11][0], "odds_ratio"),
+        (HEADLINES[11][0], "coefficient"),
+        (HEADLINES[12][0], "coefficient"),
+    ],
+)
+def test_adjusted_p_values_of_a_table_are_of_the_tests_of_all_its_rows(query, quantity):
+    """The intercept is no hypothesis."""
+    rows = rows_of(compute(FAINT.source, query), quantity)
+    expected = false_discovery_control([row.p_value for row in rows])
+    assert [row.adjusted_p_value for row in rows] == pytest.approx(expected, rel=1e-9)
+
+
 def test_the_direction_of_a_claim_is_that_of_the_answers():
     """Yes is reported by 60 % of the first group, and by 40 % of the second."""
     for first, direction in ((0.6, "more"), (0.4, "less")):
