@@ -75,7 +75,7 @@ class ChannelTable(Table):
         known = others > _ROUNDING * people.sum()
         mean = (of_all - moments.own * people) / np.where(known, others, 1.0)
         rest = np.where(known, mean, _even(moments))
-        return UnitVariance.of_weights(moments.own, rest, moments.largest_other, target)
+        return UnitVariance.of_weights(moments.own, rest, target)
 
     def _covariance(self, target: Target) -> Array:
         """[A⁻¹D(λ̂)A⁻ᵀ − π̂π̂ᵀ]/(N−1); for *respondents* with D(π̂) in place of π̂π̂ᵀ."""
@@ -167,7 +167,7 @@ class RecordReconstruction(Reconstruction):
 def unit_variance(channel: Channel, target: Target) -> UnitVariance:
     """N times the variance of each share of the table of a channel."""
     moments = channel.weight_moments()
-    return UnitVariance.of_weights(moments.own, _even(moments), moments.largest_other, target)
+    return UnitVariance.of_weights(moments.own, _even(moments), target)
 
 
 def _even(moments: WeightMoments) -> Array:

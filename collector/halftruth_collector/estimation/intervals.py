@@ -188,7 +188,7 @@ def score_interval(
     --------
     Wilson's interval of 3 among 20 is 0.0524 to 0.3604 (Wilson 1927).
 
-    >>> binomial = UnitVariance(*(np.array([each]) for each in (0.0, 1.0, -1.0, 0.25)))
+    >>> binomial = UnitVariance(*(np.array([each]) for each in (0.0, 1.0, -1.0)))
     >>> ends = score_interval(np.array([0.15]), binomial, 20, 1.959964)
     >>> [round(float(end[0]), 4) for end in ends]
     [0.0524, 0.3604]

@@ -134,7 +134,7 @@ class MergedTable(DerivedTable):
                 mixed = (1 - self.fraction) * of_population + self.fraction * by_perturbation
             nobody, half, everybody = mixed
             quadratic = 2 * nobody - 4 * half + 2 * everybody
-            columns[(slice(3), *place)] = nobody, everybody - nobody - quadratic, quadratic
+            columns[(slice(None), *place)] = nobody, everybody - nobody - quadratic, quadratic
         return UnitVariance(*columns)
 
     def _variances_along(self, cell: tuple[int, ...]) -> Array:

@@ -50,35 +50,22 @@ class UnitVariance(NamedTuple):
     As a function of the true share s of the cell, it is ``constant + linear·s + quadratic·s²``. The
     other people are in fixed proportions on the other cells: uniform before there are reports, and
     as estimated afterwards.
-
-    Attributes
-    ----------
-    worst : ndarray
-        The maximum over all s and all distributions of the other people.
     """
 
     constant: Array
     linear: Array
     quadratic: Array
-    worst: Array
 
     @classmethod
-    def of_weights(
-        cls, own: Array, others: Array, largest: Array, target: Target
-    ) -> "UnitVariance":
+    def of_weights(cls, own: Array, others: Array, target: Target) -> "UnitVariance":
         """Make the variance of an estimate that is a mean of one weight for each report.
 
-        `own` is the expected squared weight of the reports of people in a cell; `others` and
-        `largest` are that of other people: in their proportions, and if all are in the largest
-        cell.
+        `own` and `others` are the expected squared weights of the reports of people in a cell, and
+        of other people.
         """
-        slope = own - largest
         if target == "respondents":
-            worst = largest + np.maximum(slope - 1, 0.0)
-            return cls(others, own - others - 1, np.zeros_like(own), worst)
-        share = np.clip(slope / 2, 0.0, 1.0)
-        worst = largest + slope * share - share**2
-        return cls(others, own - others, np.full_like(own, -1.0), worst)
+            return cls(others, own - others - 1, np.zeros_like(own))
+        return cls(others, own - others, np.full_like(own, -1.0))
 
     def at(self, share: float | Array) -> Array:
         """Return the variance at a share, with the other people in their proportions."""

@@ -46,12 +46,11 @@ class MarginMoments(ABC):
 class WeightMoments:
     """Expected squared weight for cell u of a report from true cell u', Σ_v W[u,v]² A[v,u'].
 
-    `own` is the value for u' = u, `largest_other` the maximum over u' ≠ u (0 for a table of one
-    cell) and `total` the sum over all u'; all have the shape of the table.
+    `own` is the value for u' = u, and `total` the sum over all u'; both have the shape of the
+    table.
     """
 
     own: Array
-    largest_other: Array
     total: Array
 
 

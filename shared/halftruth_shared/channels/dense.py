@@ -76,6 +76,4 @@ class Dense(Channel):
 
     def weight_moments(self) -> WeightMoments:
         moments = self._inverse**2 @ self._matrix
-        own, total = np.diag(moments).copy(), moments.sum(axis=1)
-        np.fill_diagonal(moments, 0.0)
-        return WeightMoments(own, moments.max(axis=1), total)
+        return WeightMoments(np.diag(moments).copy(), moments.sum(axis=1))

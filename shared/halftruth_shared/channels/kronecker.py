@@ -83,17 +83,4 @@ class Kronecker(Channel):
         parts = [factor.weight_moments() for factor in self.factors]
         own = reduce(np.multiply.outer, [part.own for part in parts])
         total = reduce(np.multiply.outer, [part.total for part in parts])
-        # Any other record differs in at least one attribute, and can agree elsewhere or not.
-        others = [
-            reduce(
-                np.multiply.outer,
-                [
-                    part.largest_other
-                    if other is part
-                    else np.maximum(other.own, other.largest_other)
-                    for other in parts
-                ],
-            )
-            for part in parts
-        ]
-        return WeightMoments(own, np.max(others, axis=0), total)
+        return WeightMoments(own, total)

@@ -83,7 +83,7 @@ class UniformMixture(Channel):
         same, different = ((1 - c) / p) ** 2, (c / p) ** 2
         own = same * (p + c) + (n - 1) * different * c
         other = same * c + different * (p + c) + (n - 2) * different * c if n > 1 else 0.0
-        values = (own, other, own + (n - 1) * other)
+        values = (own, own + (n - 1) * other)
         return WeightMoments(*(np.full(self._shape, value) for value in values))
 
 

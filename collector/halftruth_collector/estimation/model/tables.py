@@ -131,4 +131,4 @@ class ModelTables(TableSource):
     def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:
         # The errors of logits are assumed to be equal at all thresholds.
         nothing = np.zeros(1)
-        return UnitVariance(nothing, nothing, nothing, nothing)
+        return UnitVariance(nothing, nothing, nothing)

@@ -237,11 +237,5 @@ class Overlaps:
 
         nobody, half, everybody = map(variance, (0.0, 0.5, 1.0))
         quadratic = 2 * nobody - 4 * half + 2 * everybody
-        # Mean squared weight of the reports of people who agree with a cell on some attributes.
-        squares = agreement.subset_sums(by_margin) + constant - cells[-1] ** -2.0
-        squares[-1] += 2 / cells[-1]
-        largest = squares[:-1].max(initial=0.0)
-        of_weights = UnitVariance.of_weights(squares[-1], largest, largest, target)
-        linear = everybody - nobody - quadratic
-        values = (nobody, linear, quadratic, float(of_weights.worst))
+        values = (nobody, everybody - nobody - quadratic, quadratic)
         return UnitVariance(*(np.full(shape, value) for value in values))

@@ -153,7 +153,6 @@ class PooledReconstruction(Reconstruction):
     def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:
         """Forecast the variance of a table, if every view has its share of the reports.
 
-        `worst` is an upper bound: the value if shares of views were unknown.
         It has the approximation of `overlaps.report_moments`.
         """
         self.check(attributes)

@@ -155,7 +155,7 @@ class Grid:
 
         nobody, half, everybody = map(variance, (0.0, 0.5, 1.0))
         quadratic = 2 * nobody - 4 * half + 2 * everybody
-        return UnitVariance(nobody, everybody - nobody - quadratic, quadratic, even.worst)
+        return UnitVariance(nobody, everybody - nobody - quadratic, quadratic)
 
     def _folded(self, margins: Array) -> Array:
         """Sum numbers of the cells of all margins over the margins that contain each cell."""
