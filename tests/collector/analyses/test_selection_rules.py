@@ -374,7 +374,7 @@ def test_itemsets_are_frequent_by_the_false_discovery_rate_over_all_candidates(m
     p_values = np.minimum(1, 2 * norm.sf((supports - THRESHOLD) / errors))
     adjusted = dict(zip(mined, false_discovery_control(p_values), strict=True))
     found = {key_of(UNEVEN, row["itemset"]): row.adjusted_p_value for row in result.rows}
-    listed = {key for key, (share, _) in mined.items() if share >= THRESHOLD}
+    listed = {key for key, (share, _) in mined.items() if share >= THRESHOLD - 1e-9}
     assert found.keys() == listed
     assert found == pytest.approx({key: adjusted[key] for key in listed}, rel=1e-6, abs=1e-12)
     frequent = result.claims[0]
@@ -665,6 +665,36 @@ def test_a_share_is_usable_up_to_a_margin_of_five_points(limit, better, worse):
             assert row.reliability == (better if (upper - lower) / 2 <= limit else worse)
         grades.append(row.reliability)
     assert {*grades} == {better, worse}
+
+
+def test_shares_within_groups_are_graded_by_the_design_and_not_by_their_own_error():
+    """The margin of the pooled share of the answer, in a group of the estimated size."""
+    differs = 0
+    for seed in range(6):
+        people = independent([0.3, 0.5, 0.2], [0.9, 0.1], people=2_500, seed=seed)
+        reports = Reports(people, seed=seed)
+        table, _ = reports.table(0, 1)
+        table = np.maximum(table.reshape(3, 2), 0)
+        sizes, pooled = table.sum(axis=1) / table.sum(), table.sum(axis=0) / table.sum()
+        channel = np.kron(*reports.matrices)
+        reported = channel @ np.outer(sizes, pooled).ravel()
+        expected, by_itself = [], []
+        result = compute(reports.source, ComparisonQuery(answer={"q1": "c1"}, groups="q0"))
+        for group, row in enumerate(rows_of(result, "share")):
+            form = np.zeros((3, 2))
+            form[group] = np.array([0, 1]) - pooled[1]
+            weights = form.ravel() @ np.linalg.inv(channel)
+            variance = reported @ weights**2 - (reported @ weights) ** 2
+            error = np.sqrt(variance / (reports.people - 1)) / sizes[group]
+            for margin, found in (
+                (norm.isf(ALPHA / 2) * error, expected),
+                (norm.isf(ALPHA / 2) * row.standard_error, by_itself),
+            ):
+                words = ["usable", "barely usable", "not usable"]
+                found.append(words[int(np.searchsorted([0.05, 0.1], margin))])
+        assert [row.reliability for row in rows_of(result, "share")] == expected
+        differs += expected != by_itself
+    assert differs > 0
 
 
 def test_the_p_value_of_a_model_is_that_of_its_clearest_interaction_among_all():
