@@ -667,6 +667,17 @@ def test_a_share_is_usable_up_to_a_margin_of_five_points(limit, better, worse):
     assert {*grades} == {better, worse}
 
 
+def test_an_interval_of_a_share_by_a_model_contains_its_normal_and_its_logit_interval():
+    result = compute(UNEVEN.source, TableQuery(attributes=["q0"], estimate="model"))
+    z = norm.isf(ALPHA / 2)
+    for row in result.rows:
+        share, error = row.value, row.standard_error
+        ratio = np.exp(z * error / (share * (1 - share)))
+        odds = share / (1 - share) * np.array([1 / ratio, ratio])
+        ends = np.array([odds / (1 + odds), [share - z * error, share + z * error]])
+        assert row.interval == pytest.approx((ends[:, 0].min(), ends[:, 1].max()), rel=1e-4)
+
+
 def test_shares_within_groups_are_graded_by_the_design_and_not_by_their_own_error():
     """The margin of the pooled share of the answer, in a group of the estimated size."""
     differs = 0
