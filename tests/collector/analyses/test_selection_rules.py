@@ -668,14 +668,20 @@ def test_a_share_is_usable_up_to_a_margin_of_five_points(limit, better, worse):
 
 
 def test_an_interval_of_a_share_by_a_model_contains_its_normal_and_its_logit_interval():
+    """Each end of the logit interval is at most as far as that for the fourth root."""
     result = compute(UNEVEN.source, TableQuery(attributes=["q0"], estimate="model"))
     z = norm.isf(ALPHA / 2)
+
+    def upper(share, error):
+        """Return the upper end; the lower one is that of all other answers."""
+        odds = share / (1 - share) * np.exp(z * error / (share * (1 - share)))
+        root = share ** (1 / 4) + z * error / (4 * share ** (3 / 4))
+        return max(share + z * error, min(odds / (1 + odds), root**4))
+
     for row in result.rows:
         share, error = row.value, row.standard_error
-        ratio = np.exp(z * error / (share * (1 - share)))
-        odds = share / (1 - share) * np.array([1 / ratio, ratio])
-        ends = np.array([odds / (1 + odds), [share - z * error, share + z * error]])
-        assert row.interval == pytest.approx((ends[:, 0].min(), ends[:, 1].max()), rel=1e-4)
+        ends = 1 - upper(1 - share, error), upper(share, error)
+        assert row.interval == pytest.approx(ends, rel=1e-9)
 
 
 def test_shares_within_groups_are_graded_by_the_design_and_not_by_their_own_error():
