@@ -343,6 +343,21 @@ def compute(counted: AnalysisContext, query: Query[Any]) -> Any:
         return None
 
 
+def truth_of(survey: Survey, known: AnalysisContext, query: Query[Any]) -> Any:
+    """Return the result of a query about people whose answers are known.
+
+    A risk depends on how the answers are perturbed, so it is that of these people in the survey.
+    """
+    analysis = next(each for each in ANALYSES.values() if each.query is type(query))
+    if analysis.from_pilot is None:
+        return compute(known, query)
+
+    def people(names: Sequence[str]) -> np.ndarray:
+        return known.counts.marginal(survey.schema.positions(names))
+
+    return analysis.from_pilot(survey, query, people)
+
+
 def questions(world: World) -> list[Asked]:
     """Return the queries for a world: the default of each analysis, and variants by `parts`."""
     survey, asked = world.surveys[0], []
@@ -513,18 +528,18 @@ class Line(NamedTuple):
     effect: float | None
 
 
-def read(result: Any) -> dict[tuple[str, ...], Line]:
-    """Return the rows of a result by their keys."""
+def read(result: Any, *, exact: bool = False) -> dict[tuple[str, ...], Line]:
+    """Return the rows of a result by their keys; those without an interval only if it is exact."""
     names = [name for name, _ in result.columns]
     if "rep1" in names:
         return _weighted_means(names, [*zip(*result.column_lists(), strict=True)], result.scale)
-    return {**_long(result), **_group(result)}
+    return {**_long(result, exact), **_group(result)}
 
 
-def _long(result: Result[Any]) -> dict[tuple[str, ...], Line]:
+def _long(result: Result[Any], exact: bool) -> dict[tuple[str, ...], Line]:
     lines = {}
     for row in result.rows:
-        without = row.interval is None and row.set != "empty"
+        without = row.interval is None and row.set != "empty" and not exact
         ends = (row.value, row.value) if row.set == "empty" else row.interval or (None, None)
         log = row.standard_error_log is not None
         numbers = (
@@ -671,7 +686,8 @@ def simulate(world: World, seeds: Sequence[int], factors: Sequence[float] = (1.0
             asked_about = f"{each.label} {merge or ''}"
             if asked_about not in truths:
                 about = {"merge": merge} if merge else {}
-                truths[asked_about] = compute(known, msgspec.structs.replace(each.truth, **about))
+                query = msgspec.structs.replace(each.truth, **about)
+                truths[asked_about] = truth_of(counted.survey, known, query)
             if truths[asked_about] is not None:
                 _tally_result(tally, world, each, result, truths[asked_about], quantities)
         if not world.strength and world.target == "population" and "default" in world.parts:
@@ -705,7 +721,7 @@ def _tally_result(
     truth: Any,
     quantities: dict[Any, list[Any]],
 ) -> None:
-    lines, true = read(result), read(truth)
+    lines, true = read(result), read(truth, exact=True)
     factors, misses, listed = np.array(tally.factors), {}, []
     scale = world.reports / _MANY if world.target == "population" else 1.0
     for key, line in lines.items():

@@ -13,8 +13,8 @@ from likelihood_ratio import association, ratio_test
 from scipy.stats import chi2_contingency
 from worlds import WORLDS, Number, Tally, questions, simulate
 
-#: Analyses without an interval: plain counts, and risks, which are maxima.
-WITHOUT_INTERVALS = {"counts", "risk"}
+#: Analyses without an interval: plain counts.
+WITHOUT_INTERVALS = {"counts"}
 
 #: Populations that are fast to simulate, with two surveys of each.
 SMALL = [world for world in WORLDS if world.reports <= 2_000 or world.parts == {"model"}]

@@ -70,9 +70,9 @@ def compute_for_ever(started=None):
             "attributes: a table of 262144 cells; expected at most 65536, so fewer attributes",
         ),
         (
-            "microdata?attributes=q0,q1",
-            "modelled",
-            "modelled: a model of 1048576 cells; expected at most 262144, so fewer attributes",
+            "microdata",
+            "attributes",
+            "attributes: a model of 1048576 cells; expected at most 262144, so fewer attributes",
         ),
     ],
 )

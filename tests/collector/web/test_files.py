@@ -75,7 +75,7 @@ def test_records_too_large_for_a_model_are_not_offered(signed_in, store):
     page = signed_in.get("/results/wide/export")
     assert page.status_code == 200
     assert len(links(page.text, "csv")) == 3
-    assert "modelled: a model of 1048576 cells; expected at most 262144" in page.text
+    assert "attributes: a model of 1048576 cells; expected at most 262144" in page.text
     records = [tag["href"] for tag in Page(page.text).all("a") if "microdata" in tag["href"]]
     assert set(records) == {"/results/wide/microdata"}
     some = signed_in.get("/results/wide/microdata?modelled=q0,q1&format=csv")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 import numpy as np
@@ -89,7 +90,7 @@ class ReportInfluence:
         for kind, (count, strength) in self._kinds().items():
             check_deadline()
             response, _, axes = kind
-            within = [axis for axis in axes if axis >= 0]
+            within = _within(axes)
             others = tuple(1 + axis for axis in range(len(sizes)) if axis not in within)
             margin = arranged.sum(axis=others).reshape(len(known), -1)
             among = response.cells // margin.shape[1]
@@ -102,10 +103,7 @@ class ReportInfluence:
             same, slope = (among, 1.0) if response.is_direct else (1, 1 / among)
             share, more = float(response.share), float(response.gamma) - 1
             chances = share * (same * known[:, None] + more * slope * _by_symbol(kind, margin))
-            kept = [d if axis in within else 1 for axis, d in enumerate(sizes)]
-            inside = np.broadcast_to(np.arange(margin.shape[1]).reshape(kept), sizes).ravel()
-            sums = _by_symbol(kind, self._kernel(within))[inside].T
-            weights = _blocks(len(known), strength / cells * sums + even)
+            weights = _blocks(len(known), strength / cells * self._sums(kind) + even)
             yield ReportDistribution(count, chances.ravel(), weights)
             reports -= count
         if reports > _ROUNDING * self.by_view.sum() and len(known) > 1:
@@ -117,13 +115,34 @@ class ReportInfluence:
         check_cells("weights", cells)
         for kind, (_, strength) in self._kinds().items():
             check_deadline()
-            kernel = self._kernel([axis for axis in kind[2] if axis >= 0])
+            kernel = self._kernel(_within(kind[2]))
             step = max(1, _AT_ONCE // kind[0].symbols)
             for start in range(0, len(kernel), step):
                 check_deadline()
                 weights = 1 + strength * _by_symbol(kind, kernel[start : start + step])
                 largest = max(largest, float(np.abs(weights).max()))
         return largest / cells
+
+    def _sums(self, kind: _Kind) -> Array:
+        """Return the kernel of each symbol of a kind for each cell, shape (symbols, cells).
+
+        Small ones are kept: a score test asks for them once for each null hypothesis, with the same
+        result.
+        """
+        if kind in self._kept:
+            return self._kept[kind]
+        sizes, within = self.overlaps.sizes, _within(kind[2])
+        margin = prod(sizes[axis] for axis in within)
+        kept = [d if axis in within else 1 for axis, d in enumerate(sizes)]
+        inside = np.broadcast_to(np.arange(margin).reshape(kept), sizes).ravel()
+        sums = _by_symbol(kind, self._kernel(within))[inside].T
+        if sums.size + sum(each.size for each in self._kept.values()) <= _AT_ONCE:
+            self._kept[kind] = sums
+        return sums
+
+    @cached_property
+    def _kept(self) -> dict[_Kind, Array]:
+        return {}
 
     def _kernel(self, within: Sequence[int]) -> Array:
         """n·R_W between the cells of the margin over some axes."""
@@ -149,6 +168,11 @@ class ReportInfluence:
             strength = float(columns.strength[number] / columns.scale[number])
             kinds[kind] = (count + float(self.by_view[number]), strength)
         return kinds
+
+
+def _within(axes: Sequence[int]) -> list[int]:
+    """Return the axes of the table that a view asks about, in the order of the view."""
+    return [axis for axis in axes if axis >= 0]
 
 
 def _blocks(known: int, weights: Array) -> Array:
