@@ -19,7 +19,7 @@ def source(request):
     )
     mechanism = SplitQuestionnaire.for_amplification(schema, 19, max_length=2)
     rng = np.random.default_rng(0)
-    people = 200 * request.param
+    people = 300 * request.param
     latent = rng.normal(size=people)
     places = (0.5 * latent[:, None] + rng.normal(size=(people, len(sizes))) + 2) / 4
     codes = np.clip(np.floor(places * sizes), 0, np.array(sizes) - 1).astype(int)
