@@ -59,6 +59,9 @@ _DEFAULT_SUBSETS, _DEFAULT_ITEMSETS = 3_000, 250_000
 
 _SUPPORT = QUANTITIES["support"]
 
+#: Digits by which supports are sorted; further ones are rounding errors.
+_DIGITS = 12
+
 #: Largest number of candidates, so that it fits into a floating-point number.
 _MOST_CANDIDATES = 10**250
 
@@ -444,7 +447,8 @@ def select_itemsets(
     candidates = count_candidates(schema, family, max_length)
     lengths, ordinary = examined.lengths, normal_quantile(alpha)
     chosen = np.flatnonzero(reaches(estimate, query.min_support))
-    order = chosen[np.lexsort((-estimate[chosen], lengths[chosen]))]
+    # Estimates that are equal but for rounding are in the order of their answers on any machine.
+    order = chosen[np.lexsort((-np.round(estimate[chosen], _DIGITS), lengths[chosen]))]
     codes = np.take(examined.codes, order, axis=0)
     keys = [Key(name="itemset", kind="answers", values=answer_sets(schema, codes))]
     precision = []
