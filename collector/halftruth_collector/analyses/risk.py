@@ -253,12 +253,12 @@ def state(result: Result[RiskQuery], claim: Claim) -> str:
     said = f"of the people have a linking risk above {limit}"
     if any(row.interval is None for row in rows):
         return f"{above} {said}; the largest is {largest}."
-    of_above, of_largest = (
-        " and ".join(percent(end, 1) for end in row.interval if end is not None) for row in rows
-    )
+    ends = [[percent(end, 1) for end in row.interval or () if end is not None] for row in rows]
+    lower, upper = ends[0]
+    several = f"{upper} {said}" if lower == upper else f"Between {lower} and {upper} {said}"
+    estimate = "" if lower == upper else f" (estimate {above})"
     return (
-        f"Between {of_above} {said} (estimate {above}); the largest is between {of_largest}"
-        f" (estimate {largest})."
+        f"{several}{estimate}; the largest is between {' and '.join(ends[1])} (estimate {largest})."
     )
 
 

@@ -353,10 +353,17 @@ def _unlinked(invited: Sequence[int]) -> str:
 
 
 def _nearest(uncertain: int, cells: int) -> str:
-    return (
+    said = (
         "Risks are computed from the nonnegative table nearest to the unbiased estimate, for cells"
-        f" of at least half a person. {number(uncertain, 0)} of these {number(cells, 0)} cells are"
-        " not significantly above zero; the risks of the respondents may be larger."
+        " of at least half a person."
+    )
+    if not uncertain:
+        return (
+            f"{said} The share of each of these {number(cells, 0)} cells is significantly above 0."
+        )
+    return (
+        f"{said} {number(uncertain, 0)} of these {number(cells, 0)} cells are not significantly"
+        " above zero; the risks of the respondents may be larger."
     )
 
 
