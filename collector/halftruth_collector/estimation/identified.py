@@ -46,8 +46,7 @@ class IdentifiedSets:
         """Return the family of all sets of some attributes."""
         return cls(np.ones((1, count), dtype=bool))
 
-    def __contains__(self, positions: object) -> bool:
-        assert isinstance(positions, Sequence)  # noqa: S101 - `in` accepts any object
+    def __contains__(self, positions: Sequence[int]) -> bool:
         return bool(self._asked[:, self.perturbed(positions)].all(axis=1).any())
 
     def perturbed(self, positions: Sequence[int]) -> list[int]:

@@ -16,8 +16,8 @@ from halftruth_shared.protocol.reports import Report
 from wire import listening
 
 TOML = """
-id = "work"
-title = "Work"
+id = "feelings"
+title = "Feelings"
 
 [mechanism]
 kind = "randomized-response"
@@ -40,18 +40,28 @@ reports = survey.perturbation.reports(records, rng).tolist()
 store.reports.add(survey.id, survey.digest, [Report(id=uuid4(), values=row) for row in reports])
 browser = app.test_client()
 browser.post("/sign-in", data={"token": token})
-path = "/surveys/work/at-least?question=felt&least=2"
+path = "/surveys/feelings/at-least?question=felt&least=2"
 headers = {"Authorization": f"Bearer {token}"}
 with listening(app) as url:
-    words = ["analyse", "at-least", "work", "--question", "felt", "--url", url, "--token", token]
+    words = [
+        "analyse",
+        "at-least",
+        "feelings",
+        "--question",
+        "felt",
+        "--url",
+        url,
+        "--token",
+        token,
+    ]
     command = CliRunner().invoke(main, [*words, "--json"])
     found = {
         "records": records.tolist(),
         "http": app.test_client().get(f"/v1{path}", headers=headers).get_json(),
         "command": json.loads(command.stdout),
-        "python": Analyst(url, token).at_least("work", question="felt").rows[0].value,
+        "python": Analyst(url, token).at_least("feelings", question="felt").rows[0].value,
         "page": browser.get(path.replace("/surveys", "/results", 1)).text,
-        "menu": "/results/work/at-least" in browser.get("/results/work/itemsets").text,
+        "menu": "/results/feelings/at-least" in browser.get("/results/feelings/itemsets").text,
         "openapi": app.test_client().get("/openapi.json").get_json()["paths"].keys()
         & {"/v1/surveys/{survey_id}/at-least"}
         != set(),
