@@ -7,8 +7,7 @@ Sampling is unbiased: it uses no floating point, and words that are out of range
 """
 
 import os
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -25,23 +24,6 @@ class DrawBelow(Protocol):
     """Draw of N independent uniform integers below `outcomes`, as int64 of shape (N,)."""
 
     def __call__(self, outcomes: int, count: int) -> NDArray[np.int64]: ...
-
-
-class Sampler(ABC):
-    """Exact sampler of the perturbation of checked records of one schema."""
-
-    @property
-    @abstractmethod
-    def outcomes(self) -> int:
-        """Largest number of equally likely outcomes of one draw for many records."""
-
-    @abstractmethod
-    def report(self, record: Sequence[int], randbelow: RandBelow) -> tuple[int, ...]:
-        """Perturb one record."""
-
-    @abstractmethod
-    def reports(self, records: NDArray[np.int64], draw: DrawBelow) -> NDArray[np.int64]:
-        """Perturb N records, shape (N, number of report columns)."""
 
 
 def draw_below_from_os(outcomes: int, count: int) -> NDArray[np.int64]:

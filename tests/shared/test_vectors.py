@@ -10,6 +10,7 @@ from pathlib import Path
 from uuid import UUID
 
 import msgspec
+import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
@@ -48,12 +49,12 @@ class KnownBytes:
     """The rule of docs/protocol.md with known bytes: take b leading bits, and retry if rejected."""
 
     def __init__(self, text):
-        self.bytes, self.consumed = bytes.fromhex(text), 0
+        self.known, self.consumed = bytes.fromhex(text), 0
 
     def __call__(self, k):
         size = (k.bit_length() + 7) // 8
         while True:
-            taken = self.bytes[self.consumed : self.consumed + size]
+            taken = self.known[self.consumed : self.consumed + size]
             assert len(taken) == size, "more bytes were asked for than the vector has"
             self.consumed += size
             number = int.from_bytes(taken) >> (8 * size - k.bit_length())
@@ -75,7 +76,31 @@ def test_known_bytes_give_the_report_of_the_vectors(vector, draw):
     source = KnownBytes(draw["bytes"])
     report = survey.perturbation.report(survey.schema.encode(draw["record"]), source)
     assert list(report) == draw["values"]
-    assert source.consumed == draw["consumed"] < len(source.bytes)
+    assert source.consumed == draw["consumed"] < len(source.known)
+
+
+class KnownIntegers(KnownBytes):
+    """Generator for one record, with the integers of known bytes."""
+
+    def integers(self, low, high, *, size, dtype):
+        return np.array([low + self(high - low) for _ in range(size)], dtype=dtype)
+
+    def bytes(self, count):
+        taken = self.known[self.consumed : self.consumed + count]
+        self.consumed += count
+        return taken
+
+
+#: Kinds whose sampler for many records uses the same integers as that for one record.
+SAME_INTEGERS = ["distortion-matrices", "split-questionnaire"]
+
+
+@pytest.mark.parametrize(("vector", "draw"), [d for kind in SAME_INTEGERS for d in all_draws(kind)])
+def test_known_bytes_give_the_report_of_the_vectors_to_many_records(vector, draw):
+    survey = Survey.from_json(json.dumps(vector["survey"]))
+    source = KnownIntegers(draw["bytes"])
+    [report] = survey.perturbation.reports([survey.schema.encode(draw["record"])], source)
+    assert report.tolist() == draw["values"]
 
 
 @pytest.mark.parametrize("kind", KINDS)

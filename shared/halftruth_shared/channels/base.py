@@ -13,9 +13,8 @@ weights for the cells of that margin.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
@@ -66,14 +65,6 @@ class Operator(ABC):
     def factors(self) -> "tuple[Channel, ...] | None":
         """Channels of the single axes; None if the axes are not perturbed independently."""
         return None
-
-    @abstractmethod
-    def amplification(self, axes: Collection[int]) -> Fraction | float:
-        """Return the largest likelihood ratio of a report between two cells, an exact number.
-
-        The two cells differ only along the given axes. It is 1 without axes, and infinite if a
-        report can rule out a cell.
-        """
 
     @abstractmethod
     def forward(self, x: Array) -> Array:

@@ -1,8 +1,7 @@
 """Channels with an arbitrary dense matrix."""
 
 import math
-from collections.abc import Collection, Sequence
-from fractions import Fraction
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -19,15 +18,13 @@ class Dense(Channel):
     Parameters
     ----------
     matrix : array_like, shape (d, d)
-        Column-stochastic matrix; its entries are fractions for an exact amplification.
-    protected : sequence of int, optional
-        Cells between which the amplification is computed; all by default.
+        Column-stochastic matrix.
     """
 
-    def __init__(self, matrix: Any, protected: Sequence[int] | None = None) -> None:
+    def __init__(self, matrix: Any) -> None:
         if any(np.shape(row) != (len(matrix),) for row in matrix):
             raise ValueError("matrix: expected as many rows as columns")
-        self._entries, self._protected = matrix, protected
+        self._entries = matrix
 
     @cached_property
     def _matrix(self) -> Array:
@@ -35,16 +32,6 @@ class Dense(Channel):
 
     def margin(self, axes: Sequence[int]) -> "Dense":
         return self
-
-    def amplification(self, axes: Collection[int]) -> Fraction | float:
-        return self._amplification if axes else Fraction(1)
-
-    @cached_property
-    def _amplification(self) -> Fraction | float:
-        rows = self._entries
-        if self._protected is not None:
-            rows = [[row[u] for u in self._protected] for row in rows]
-        return max(max(row) / min(row) if min(row) > 0 else math.inf for row in rows if any(row))
 
     @property
     def shape(self) -> tuple[int, ...]:

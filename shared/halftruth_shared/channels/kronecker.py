@@ -1,8 +1,7 @@
 """Kronecker products of channels."""
 
 import math
-from collections.abc import Collection, Sequence
-from fractions import Fraction
+from collections.abc import Sequence
 from functools import reduce
 
 import numpy as np
@@ -41,15 +40,6 @@ class Kronecker(Channel):
 
     def margin(self, axes: Sequence[int]) -> "Kronecker":
         return Kronecker([self._factors[axis] for axis in axes])
-
-    def amplification(self, axes: Collection[int]) -> Fraction | float:
-        """Return the product of the amplifications of these axes.
-
-        Records that differ along all of these axes attain it. If conditions of the survey exclude
-        such records, it is an upper bound.
-        """
-        every = [self._factors[axis].amplification((0,)) for axis in axes]
-        return math.inf if math.inf in every else math.prod(every, start=Fraction(1))
 
     @property
     def condition_number(self) -> float:

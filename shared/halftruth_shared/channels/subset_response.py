@@ -7,7 +7,7 @@ have this form. *k-ary randomized response*, for few cells, has one symbol for e
 cells and symbols by points of PG(t−1, q); the symbols of a cell are the points orthogonal to it.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -70,6 +70,11 @@ class SubsetResponse(Operator):
         return self.symbols
 
     @property
+    def channel(self) -> "SubsetResponse":
+        """This response, which is its own channel from cells to symbols."""
+        return self
+
+    @property
     def is_direct(self) -> bool:
         """True for k-ary randomized response, whose symbols are the cells.
 
@@ -84,6 +89,7 @@ class SubsetResponse(Operator):
         return self.cells * self.subset_size / self.symbols
 
     def amplification(self, axes: Collection[int]) -> Fraction:
+        """Return γ for two cells that differ along some axes."""
         return self.gamma if axes else Fraction(1)
 
     @cached_property
@@ -158,8 +164,11 @@ class SubsetResponse(Operator):
         own, other = self.gamma.as_integer_ratio()
         return own * self.subset_size + other * (self.symbols - self.subset_size)
 
-    def draw(self, cell: int, randbelow: RandBelow) -> int:
-        """Draw a symbol for a cell."""
+    def draw(self, codes: Sequence[int], randbelow: RandBelow) -> tuple[int]:
+        """Draw a symbol for the only code, which is the cell."""
+        return (self._draw(codes[0], randbelow),)
+
+    def _draw(self, cell: int, randbelow: RandBelow) -> int:
         own, other = self.gamma.as_integer_ratio()
         drawn = randbelow(self.outcomes)
         chances = own * self.subset_size
@@ -178,8 +187,11 @@ class SubsetResponse(Operator):
         answer = ((not in_subset) - across) % prime
         return point_of((*rest[:pivot], answer, *rest[pivot:]), prime)
 
-    def draw_many(self, cells: Integers, draw: DrawBelow) -> Integers:
-        """Draw a symbol for each of many cells; requires at most 2⁶² outcomes."""
+    def draw_many(self, codes: Integers, draw: DrawBelow) -> Integers:
+        """Draw a symbol for each of N cells, of shape (N, 1); requires at most 2⁶² outcomes."""
+        return self._draw_many(codes[:, 0], draw)[:, np.newaxis]
+
+    def _draw_many(self, cells: Integers, draw: DrawBelow) -> Integers:
         own, other = self.gamma.as_integer_ratio()
         drawn = draw(self.outcomes, len(cells))
         in_subset = drawn < own * self.subset_size

@@ -1,7 +1,7 @@
 """Channels that keep a cell or draw one uniformly."""
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property, reduce
 
@@ -45,11 +45,6 @@ class UniformMixture(Channel):
 
     def margin(self, axes: Sequence[int]) -> "UniformMixture":
         return UniformMixture(tuple([self._shape[axis] for axis in axes]), self._exact)
-
-    def amplification(self, axes: Collection[int]) -> Fraction | float:
-        if not axes:
-            return Fraction(1)
-        return 1 + self._cells * self._exact / (1 - self._exact) if self._exact < 1 else math.inf
 
     @property
     def condition_number(self) -> float:

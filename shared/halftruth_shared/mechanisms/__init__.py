@@ -1,6 +1,6 @@
 """Perturbation mechanisms, one module for each.
 
-To add a mechanism, write its module (parameters, views with their channels, sampler) and list it in
+To add a mechanism, write its module (parameters, and views with their responses) and list it in
 `MECHANISMS`. No other place enumerates the mechanisms.
 """
 

@@ -4,10 +4,11 @@ import math
 import secrets
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, ClassVar, Literal, TypeVar
 
 import msgspec
@@ -15,20 +16,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..attribute import Attribute
-from ..channels import Channel, Operator
+from ..channels import Channel, Operator, SubsetResponse
 from ..deadlines import check_deadline
 from ..errors import ParameterError, SchemaError, listing
 from ..rational import Rational
 from ..sampling import (
     MAX_VECTOR_OUTCOMES,
+    DrawBelow,
     RandBelow,
-    Sampler,
     draw_below_from_os,
     simulated_draw_below,
     simulated_randbelow,
 )
 from ..schema import Question, Schema
 from .report_space import ReportSpace
+from .responses import Columns, Integers, Response
 
 T = TypeVar("T")
 
@@ -75,8 +77,8 @@ class View:
         categories; cells are numbered in row-major order.
     weight : int
         Its probability of being drawn is this weight, divided by the sum over all views.
-    channel : Operator
-        Channel from the cells of its table to reports.
+    response : Response
+        Random response to a cell of its table.
     first : int
         Its first symbol; the symbols of all views are numbered consecutively.
     """
@@ -84,12 +86,24 @@ class View:
     positions: tuple[int, ...]
     shape: tuple[int, ...]
     weight: int
-    channel: Operator
+    response: Response
     first: int = 0
+
+    @property
+    def channel(self) -> Operator:
+        """Channel from the cells of its table to reports."""
+        return self.response.channel
+
+    def cell(self, record: Sequence[int]) -> int:
+        """Return the cell of a record."""
+        cell = 0
+        for j, size in zip(self.positions, self.shape, strict=True):
+            cell = cell * size + record[j]
+        return cell
 
     def amplification(self, varying: Collection[int]) -> Fraction | float:
         """Return the amplification between records that differ only at some positions."""
-        return self.channel.amplification(
+        return self.response.amplification(
             [axis for axis, j in enumerate(self.positions) if j in varying]
         )
 
@@ -183,15 +197,13 @@ class Perturbation:
     """A mechanism bound to the schema of a survey.
 
     It draws a view independently of the record, and reports the record's cell in the table of that
-    view through the channel of the view. If a report is itself a record, there is a single view of
-    all attributes.
+    view by the response of the view. If a report is itself a record, there is a single view of all
+    attributes, which is not drawn.
 
     Parameters
     ----------
     views : sequence of View
         In the order of their symbols.
-    sampler : Sampler
-        Exact sampler of the same perturbation, for one record and for many.
     unperturbed_columns : sequence of int
         Positions of the attributes that every report states unperturbed, besides its symbol.
     """
@@ -201,12 +213,10 @@ class Perturbation:
         mechanism: Mechanism,
         schema: Schema,
         views: Sequence[View],
-        sampler: Sampler,
         unperturbed_columns: Sequence[int] = (),
     ) -> None:
         self.mechanism, self.schema, self.views = mechanism, schema, tuple(views)
         self.unperturbed_columns = tuple(unperturbed_columns)
-        self.sampler = sampler
         self._derived: dict[Callable[..., Any], Any] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -259,7 +269,7 @@ class Perturbation:
         RecordError
             If the record does not fit the schema; the message never contains an answer.
         """
-        return self.sampler.report(self.schema.check(record), randbelow)
+        return self._report(self.schema.check(record), randbelow)
 
     def reports(
         self, records: NDArray[np.integer], rng: np.random.Generator | None = None
@@ -277,13 +287,69 @@ class Perturbation:
         -------
         ndarray of int64, shape (N, number of report columns)
         """
-        checked, sampler = self.schema.check_many(records), self.sampler
-        if sampler.outcomes <= MAX_VECTOR_OUTCOMES:
+        checked = self.schema.check_many(records)
+        if self._outcomes <= MAX_VECTOR_OUTCOMES:
             draw = draw_below_from_os if rng is None else simulated_draw_below(rng)
-            return sampler.reports(checked, draw)
+            return self._reports(checked, draw)
         randbelow = secrets.randbelow if rng is None else simulated_randbelow(rng)
-        reports = [sampler.report(record, randbelow) for record in checked.tolist()]
+        reports = [self._report(record, randbelow) for record in checked.tolist()]
         return np.array(reports, dtype=np.int64).reshape(len(checked), len(self.space.shape))
+
+    def _report(self, record: Sequence[int], randbelow: RandBelow) -> tuple[int, ...]:
+        if self.reports_records:
+            return self.views[0].response.draw(record, randbelow)
+        drawn = randbelow(self._cumulative[-1])
+        view = self.views[bisect_right(self._cumulative, drawn)]
+        [symbol] = view.response.draw((view.cell(record),), randbelow)
+        return (*[record[j] for j in self.unperturbed_columns], view.first + symbol)
+
+    def _reports(self, records: Integers, draw: DrawBelow) -> Integers:
+        if self.reports_records:
+            return self.views[0].response.draw_many(records, draw)
+        positions, strides, first, number = self._view_columns
+        drawn = draw(self._cumulative[-1], len(records))
+        view = np.searchsorted(np.array(self._cumulative), drawn, side="right")
+        own = np.take_along_axis(records, positions[view], axis=1)
+        cells = np.einsum("ij,ij->i", own, strides[view])
+        symbols, numbers = first[view], number[view]
+        for one, response in enumerate(self._responses):
+            chosen = np.flatnonzero(numbers == one)
+            if chosen.size:
+                symbols[chosen] += response.draw_many(cells[chosen, None], draw)[:, 0]
+        return np.column_stack([records[:, list(self.unperturbed_columns)], symbols])
+
+    @cached_property
+    def _cumulative(self) -> list[int]:
+        """Cumulative weights of the views."""
+        return list(accumulate(view.weight for view in self.views))
+
+    @cached_property
+    def _responses(self) -> tuple[Response, ...]:
+        """The responses of the views, one for each way of drawing a symbol."""
+        return tuple({_way(view.response): view.response for view in self.views}.values())
+
+    @cached_property
+    def _view_columns(self) -> tuple[Integers, ...]:
+        """Positions and strides of the answers, first symbol and number of the response, by view.
+
+        Positions and strides, of shape (views, length of the longest view), end with zeros.
+        """
+        longest = max(len(view.positions) for view in self.views)
+        positions, strides = np.zeros((2, len(self.views), longest), dtype=np.int64)
+        for row, view in enumerate(self.views):
+            positions[row, : len(view.positions)] = view.positions
+            strides[row, : len(view.shape)] = [
+                math.prod(view.shape[axis + 1 :]) for axis in range(len(view.shape))
+            ]
+        first = np.array([view.first for view in self.views])
+        numbers = {_way(response): number for number, response in enumerate(self._responses)}
+        number = np.array([numbers[_way(view.response)] for view in self.views])
+        return positions, strides, first, number
+
+    @cached_property
+    def _outcomes(self) -> int:
+        """Largest number of equally likely outcomes of one draw for many records."""
+        return max(self._cumulative[-1], *(response.outcomes for response in self._responses))
 
     def decode(self, values: Sequence[int]) -> dict[str, str]:
         """Describe a report by column: its answers, or its symbol and the attributes asked."""
@@ -354,13 +420,13 @@ class Perturbation:
     def _bounding_views(self) -> tuple[View, ...]:
         """Views that suffice to find the largest amplification, for any set of public attributes.
 
-        If a channel changes all attributes of its view at once, one view per attribute suffices.
+        Unless attributes are perturbed independently, one view per attribute suffices.
         """
-        if any(view.channel.factors is not None for view in self.views[:1]):
+        if isinstance(self.views[0].response, Columns):
             return self.views
         best: dict[int, tuple[Fraction | float, View]] = {}
         for view in self.views:
-            gamma = view.channel.amplification(range(len(view.positions)))
+            gamma = view.response.amplification(range(len(view.positions)))
             for j in view.positions:
                 if j not in best or gamma > best[j][0]:
                     best[j] = gamma, view
@@ -417,12 +483,18 @@ class Perturbation:
                     )
 
 
-def perturb_records(
-    mechanism: Mechanism, schema: Schema, channel: Channel, sampler: Sampler
-) -> Perturbation:
+def _way(response: Response) -> Hashable:
+    """Return the same value for responses that draw in the same way."""
+    if isinstance(response, SubsetResponse):
+        # Geometries with the same points draw alike, whatever their numbers of cells.
+        return response.symbols, response.prime
+    return response
+
+
+def perturb_records(mechanism: Mechanism, schema: Schema, response: Response) -> Perturbation:
     """Return the perturbation of a mechanism whose reports are themselves records."""
-    view = View(tuple(range(len(schema.names))), schema.shape, 1, channel)
-    return Perturbation(mechanism, schema, [view], sampler)
+    view = View(tuple(range(len(schema.names))), schema.shape, 1, response)
+    return Perturbation(mechanism, schema, [view])
 
 
 def check_names(schema: Schema, entries: Mapping[str, object], field: str) -> None:

@@ -1,23 +1,14 @@
 """Distortion matrices: any column-stochastic matrix (Guo §5.2) or named design per attribute."""
 
-import math
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from functools import cached_property
-from itertools import accumulate
 from typing import get_args
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 from ..attribute import NOT_ASKED, Attribute
-from ..channels import Dense, Kronecker
+from ..channels import Dense
 from ..errors import ParameterError
 from ..rational import Rational, format_rational, parse_rational
-from ..sampling import DrawBelow, RandBelow, Sampler
 from ..schema import Schema
 from .base import (
     Mechanism,
@@ -30,8 +21,7 @@ from .base import (
     perturb_records,
 )
 from .designs import RandomizedResponseDesign
-
-Matrix = tuple[tuple[Fraction, ...], ...]
+from .responses import Columns, Matrix, Transitions
 
 _MAX_CATEGORIES = 1_024
 
@@ -51,43 +41,6 @@ class DistortionMatricesParameters(
 
     def mechanism(self, schema: Schema) -> "DistortionMatrices":
         return DistortionMatrices(self.matrices, self.designs, self.randomized_by)
-
-
-@dataclass(frozen=True)
-class MatrixSampler(Sampler):
-    """Sampler that draws each attribute by its cumulative integer weights."""
-
-    matrices: tuple[Matrix, ...]
-
-    @cached_property
-    def _weights(self) -> list[tuple[int, list[list[int]]]]:
-        """For each attribute their total, and their cumulative sums for each true value."""
-        weights = []
-        for matrix in self.matrices:
-            total = math.lcm(*(entry.denominator for row in matrix for entry in row))
-            columns = zip(*matrix, strict=True)
-            bounds = [list(accumulate(int(entry * total) for entry in each)) for each in columns]
-            weights.append((total, bounds))
-        return weights
-
-    @property
-    def outcomes(self) -> int:
-        return max(total for total, _ in self._weights)
-
-    def report(self, record: Sequence[int], randbelow: RandBelow) -> tuple[int, ...]:
-        return tuple(
-            bisect_right(bounds[code], randbelow(total))
-            for (total, bounds), code in zip(self._weights, record, strict=True)
-        )
-
-    def reports(self, records: NDArray[np.int64], draw: DrawBelow) -> NDArray[np.int64]:
-        reports = np.empty_like(records)
-        for j, (total, bounds) in enumerate(self._weights):
-            draws = draw(total, len(records))
-            for code, cumulative in enumerate(bounds):
-                own = records[:, j] == code
-                reports[own, j] = np.searchsorted(np.array(cumulative), draws[own], side="right")
-        return reports
 
 
 class DistortionMatrices(Mechanism):
@@ -156,18 +109,18 @@ class DistortionMatrices(Mechanism):
         written = {"matrices": self.matrices, "designs": self.designs}
         fields = [field for field, value in written.items() if value] or ["matrices"]
         check_names(schema, {**self.matrices, **self.designs}, " and ".join(fields))
-        channels, matrices = [], []
+        columns = []
         for attribute in schema.attributes:
             design = self.designs.get(attribute.name)
             if design is None:
                 self._check_matrix(attribute)
             else:
                 design.check(attribute)
-            matrices.append(self.matrix(attribute))
-            channels.append(Dense(matrices[-1], self.protected_answers(attribute)))
+            protected = tuple(self.protected_answers(attribute))
+            columns.append(Transitions(self.matrix(attribute), protected))
             if design is not None:
-                check_condition(channels[-1].condition_number, design.field)
-        return perturb_records(self, schema, Kronecker(channels), MatrixSampler(tuple(matrices)))
+                check_condition(columns[-1].channel.condition_number, design.field)
+        return perturb_records(self, schema, Columns(tuple(columns)))
 
     def _check_matrix(self, attribute: Attribute) -> None:
         matrix, size = self.matrices[attribute.name], len(attribute.categories)

@@ -4,13 +4,12 @@ from collections.abc import Collection
 from fractions import Fraction
 from typing import ClassVar
 
-from ..channels import UniformMixture
 from ..errors import DomainTooLarge, ParameterError
 from ..privacy import amplification_for_breach
 from ..rational import Rational, format_approximately, format_rational, parse_rational
 from ..schema import Schema
 from .base import MAX_CONDITION, Mechanism, Parameters, Perturbation, perturb_records
-from .uniform import RecordSampler
+from .responses import Mixture
 
 
 def resolve_gamma(gamma: Rational | None, breach: tuple[Rational, Rational] | None) -> Fraction:
@@ -77,12 +76,10 @@ class GammaDiagonal(Mechanism):
                 " randomized-response",
                 field="attributes",
             )
-        return perturb_records(
-            self, schema, UniformMixture(schema.shape, keep), self._sampler(schema)
-        )
+        return perturb_records(self, schema, self._response(schema))
 
-    def _sampler(self, schema: Schema) -> RecordSampler:
-        return RecordSampler(schema.shape, *self.gamma.as_integer_ratio())
+    def _response(self, schema: Schema) -> Mixture:
+        return Mixture(schema.shape, *self.gamma.as_integer_ratio())
 
     @classmethod
     def for_amplification(

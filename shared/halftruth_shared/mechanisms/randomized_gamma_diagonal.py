@@ -1,21 +1,15 @@
 """The randomized gamma-diagonal matrix, RAN-GD (FRAPP §4, eq. 25–31)."""
 
 import math
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection
 from fractions import Fraction
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ..cells import ravel, unravel
 from ..errors import ParameterError
 from ..rational import Rational, format_approximately, format_rational, parse_rational
-from ..sampling import DrawBelow, RandBelow
 from ..schema import Schema
 from .base import Parameters, Perturbation
 from .gamma_diagonal import GammaDiagonal, resolve_gamma
-from .uniform import RecordSampler, move_or_keep
+from .responses import Mixture
 
 #: Default number of steps of the grid of r on either side of zero.
 STEPS = 32_768
@@ -36,29 +30,6 @@ class RandomizedGammaDiagonalParameters(
         gamma = resolve_gamma(self.gamma, self.breach)
         steps = STEPS if self.steps is None else self.steps
         return RandomizedGammaDiagonal(gamma, self.alpha, steps=steps)
-
-
-@dataclass(frozen=True)
-class RandomizedSampler(RecordSampler):
-    """Sampler that draws a matrix from the grid: weights same + shift·(n−1)·t and other − shift·t.
-
-    The total of the weights is the same for every t from −steps to steps.
-    """
-
-    shift: int
-    steps: int
-
-    def report(self, record: Sequence[int], randbelow: RandBelow) -> tuple[int, ...]:
-        t = randbelow(2 * self.steps + 1) - self.steps
-        same = self.same + self.shift * (self.cells - 1) * t
-        return self._report(record, same, self.other - self.shift * t, randbelow)
-
-    def reports(self, records: NDArray[np.int64], draw: DrawBelow) -> NDArray[np.int64]:
-        t = draw(2 * self.steps + 1, len(records)) - self.steps
-        same = self.same + self.shift * (self.cells - 1) * t
-        draws = draw(self.outcomes, len(records))
-        cells = move_or_keep(ravel(records, self.sizes), draws, same, self.other - self.shift * t)
-        return unravel(cells, self.sizes)
 
 
 class RandomizedGammaDiagonal(GammaDiagonal):
@@ -132,9 +103,7 @@ class RandomizedGammaDiagonal(GammaDiagonal):
             )
         return perturbation
 
-    def _sampler(self, schema: Schema) -> RandomizedSampler:
+    def _response(self, schema: Schema) -> Mixture:
         shift = self.gamma * self.alpha / (self.steps * (schema.size - 1))
         scale = math.lcm(self.gamma.denominator, shift.denominator)
-        return RandomizedSampler(
-            schema.shape, int(self.gamma * scale), scale, int(shift * scale), self.steps
-        )
+        return Mixture(schema.shape, int(self.gamma * scale), scale, int(shift * scale), self.steps)

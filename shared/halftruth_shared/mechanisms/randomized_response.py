@@ -1,26 +1,15 @@
 """Randomized response for each attribute (Warner; Guo §2.2, §5.2; GYW eq. 1)."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
 from fractions import Fraction
-from functools import cached_property
-from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ..channels import Channel, Dense, Kronecker, UniformMixture
 from ..errors import ParameterError
 from ..rational import Rational, format_rational, parse_rational, root_below
-from ..sampling import DrawBelow, RandBelow, Sampler
 from ..schema import Schema
 from .base import Mechanism, Parameters, Perturbation, check_condition, check_names, perturb_records
 from .gamma_diagonal import resolve_gamma
-from .uniform import move_or_keep
-
-#: Largest number of categories of an attribute whose channel is a dense matrix.
-_MAX_DENSE_CATEGORIES = 32
+from .responses import Columns, Kept
 
 
 class RandomizedResponseParameters(
@@ -39,53 +28,6 @@ class RandomizedResponseParameters(
         if self.gamma is not None or self.breach is not None:
             raise ParameterError("mechanism: expected one of keep, gamma and breach", field="keep")
         return RandomizedResponse(self.keep)
-
-
-class ValueWeights(NamedTuple):
-    """Integer weights of one attribute: `same` for its true value, `other` for each other one."""
-
-    same: int
-    other: int
-    total: int
-
-
-def _weights_of(p: Fraction, size: int) -> ValueWeights:
-    """Return the weights, in lowest terms, of keeping a value with probability p."""
-    same, other = p.numerator * (size - 1), p.denominator - p.numerator
-    common = math.gcd(same, other)
-    return ValueWeights(same // common, other // common, (same + other * (size - 1)) // common)
-
-
-@dataclass(frozen=True)
-class ResponseSampler(Sampler):
-    """Sampler of randomized response for every attribute."""
-
-    attributes: tuple[ValueWeights, ...]
-
-    @cached_property
-    def _combinations(self) -> int:
-        return math.prod(total for _, _, total in self.attributes)
-
-    @property
-    def outcomes(self) -> int:
-        return max(total for _, _, total in self.attributes)
-
-    def report(self, record: Sequence[int], randbelow: RandBelow) -> tuple[int, ...]:
-        report = list(record)
-        # The digits of one uniform number in mixed radix are independent draws.
-        draws = randbelow(self._combinations)
-        for j, (same, other, total) in reversed(list(enumerate(self.attributes))):
-            draws, draw = divmod(draws, total)
-            if draw >= same:
-                value = (draw - same) // other
-                report[j] = value + (value >= report[j])
-        return tuple(report)
-
-    def reports(self, records: NDArray[np.int64], draw: DrawBelow) -> NDArray[np.int64]:
-        reports = np.empty_like(records)
-        for j, (same, other, total) in enumerate(self.attributes):
-            reports[:, j] = move_or_keep(records[:, j], draw(total, len(records)), same, other)
-        return reports
 
 
 class RandomizedResponse(Mechanism):
@@ -152,7 +94,7 @@ class RandomizedResponse(Mechanism):
 
     def bind(self, schema: Schema) -> Perturbation:
         check_names(schema, self.keep, "keep")
-        channels, weights = [], []
+        columns = []
         for attribute in schema.attributes:
             p, size = self.keep[attribute.name], len(attribute.categories)
             field = f"keep.{attribute.name}"
@@ -166,17 +108,13 @@ class RandomizedResponse(Mechanism):
                     " below 1, or sensitive = false",
                     field=field,
                 )
-            channels.append(_channel(p, size))
-            check_condition(channels[-1].condition_number, field)
-            weights.append(_weights_of(p, size))
-        return perturb_records(self, schema, Kronecker(channels), ResponseSampler(tuple(weights)))
+            columns.append(_keep(p, size))
+            check_condition(columns[-1].channel.condition_number, field)
+        return perturb_records(self, schema, Columns(tuple(columns), at_once=True))
 
 
-def _channel(p: Fraction, size: int) -> Channel:
-    """Return the channel of an answer that is kept with a probability."""
-    other = (1 - p) / (size - 1)
-    if size > _MAX_DENSE_CATEGORIES:
-        # Keep with p or draw one of the d−1 others = keep with p − q or draw from all d values.
-        return UniformMixture((size,), p - other)
-    # For a small matrix, one matrix product is faster than the operations of a mixture.
-    return Dense([[p if u == v else other for u in range(size)] for v in range(size)])
+def _keep(p: Fraction, size: int) -> Kept:
+    """Return the response, with weights in lowest terms, that keeps a value with probability p."""
+    same, other = p.numerator * (size - 1), p.denominator - p.numerator
+    common = math.gcd(same, other)
+    return Kept(size, same // common, other // common)

@@ -4,11 +4,32 @@ import inspect
 import secrets
 from fractions import Fraction
 
+import numpy as np
+import pytest
 from witnesses import witness
 
 
-def walked_matrix(case, walk, first_draw=None):
-    """Return the matrix of `perturb` with reports as rows; optionally with a fixed first draw."""
+class OneByOne:
+    """Generator for one record, whose integers are those of a ``randbelow``."""
+
+    def __init__(self, randbelow):
+        self.randbelow = randbelow
+
+    def integers(self, low, high, *, size, dtype):
+        return np.array([low + self.randbelow(high - low) for _ in range(size)], dtype=dtype)
+
+
+def single(perturbation, record, randbelow):
+    return perturbation.report(record, randbelow)
+
+
+def vectorized(perturbation, record, randbelow):
+    [report] = perturbation.reports(np.array([record]), OneByOne(randbelow)).tolist()
+    return tuple(report)
+
+
+def walked_matrix(case, walk, first_draw=None, sampler=single):
+    """Return the matrix of a sampler with reports as rows; optionally with a fixed first draw."""
 
     def distribution(record):
         def sample(randbelow):
@@ -19,7 +40,7 @@ def walked_matrix(case, walk, first_draw=None):
                 draws += 1
                 return first_draw if draws == 1 and first_draw is not None else randbelow(outcomes)
 
-            return case.perturbation.report(record, source)
+            return sampler(case.perturbation, record, source)
 
         return walk(sample)
 
@@ -44,15 +65,17 @@ def test_walked_weighs_every_branch_of_the_tree_of_draws(walk):
     assert walk(sample) == expected
 
 
-def test_the_outcomes_of_perturb_have_the_matrix(case, walk):
+@pytest.mark.parametrize("sampler", [single, vectorized])
+def test_the_outcomes_of_perturb_have_the_matrix(case, walk, sampler):
     witness("FRAPP", "Equation 36")
-    assert walked_matrix(case, walk) == case.matrix
+    assert walked_matrix(case, walk, sampler=sampler) == case.matrix
 
 
-def test_each_client_has_the_matrix_of_its_r(ran_case, walk):
+@pytest.mark.parametrize("sampler", [single, vectorized])
+def test_each_client_has_the_matrix_of_its_r(ran_case, walk, sampler):
     witness("FRAPP", "Equations 25–31")
     for first_draw, expected in enumerate(ran_case.client_matrices):
-        assert walked_matrix(ran_case, walk, first_draw) == expected
+        assert walked_matrix(ran_case, walk, first_draw, sampler) == expected
 
 
 def test_the_first_draw_of_a_client_selects_its_matrix_uniformly(ran_case):

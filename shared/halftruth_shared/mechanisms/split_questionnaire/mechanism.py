@@ -1,22 +1,14 @@
 """Split questionnaire with projective geometry response."""
 
 import math
-from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from itertools import accumulate
 from typing import ClassVar
 
-import numpy as np
-
-from ...channels import SubsetResponse
-from ...channels.geometry import Integers, is_prime
+from ...channels.geometry import is_prime
 from ...errors import ParameterError
 from ...rational import Rational, format_rational, parse_rational
-from ...sampling import DrawBelow, RandBelow, Sampler
 from ...schema import Schema
-from ..base import Mechanism, Parameters, Perturbation, View
+from ..base import Mechanism, Parameters, Perturbation
 from ..gamma_diagonal import resolve_gamma
 from .responses import MAX_CELLS, MAX_PRIME, choose_direct, choose_prime
 from .views import ViewClass, check_unperturbed, check_views, enumerate_views
@@ -217,78 +209,4 @@ class SplitQuestionnaire(Mechanism):
         check_views(schema, self.classes, self.public)
         public = tuple(sorted(schema.positions(self.public))) if self.public else ()
         views = enumerate_views(schema, self.classes, self.gamma, self.prime, self.direct)
-        return Perturbation(self, schema, views, SplitSampler(public, views), public)
-
-
-@dataclass(frozen=True)
-class SplitSampler(Sampler):
-    """Sampler that draws a view, and then a symbol for the cell of its answers.
-
-    `public` are the positions of the attributes that are sent unperturbed.
-    """
-
-    public: tuple[int, ...]
-    views: tuple[View, ...]
-
-    @cached_property
-    def _cumulative(self) -> list[int]:
-        """Cumulative weights of the views."""
-        return list(accumulate(view.weight for view in self.views))
-
-    @property
-    def outcomes(self) -> int:
-        _, responses = self._responses
-        return max(self._cumulative[-1], *(response.outcomes for response in responses))
-
-    def report(self, record: Sequence[int], randbelow: RandBelow) -> tuple[int, ...]:
-        drawn = self.views[bisect_right(self._cumulative, randbelow(self._cumulative[-1]))]
-        cell = 0
-        for j, size in zip(drawn.positions, drawn.shape, strict=True):
-            cell = cell * size + record[j]
-        answer = drawn.first + _response_of(drawn).draw(cell, randbelow)
-        return (*[record[j] for j in self.public], answer)
-
-    def reports(self, records: Integers, draw: DrawBelow) -> Integers:
-        cumulative, positions, strides, first = self._columns
-        drawn = np.searchsorted(cumulative, draw(self._cumulative[-1], len(records)), side="right")
-        own = np.take_along_axis(records, positions[drawn], axis=1)
-        cells = np.einsum("ij,ij->i", own, strides[drawn])
-        answers = first[drawn]
-        kind, responses = self._responses
-        kinds = kind[drawn]
-        for number, response in enumerate(responses):
-            chosen = np.flatnonzero(kinds == number)
-            if chosen.size:
-                answers[chosen] += response.draw_many(cells[chosen], draw)
-        return np.column_stack([records[:, list(self.public)], answers])
-
-    @cached_property
-    def _columns(self) -> tuple[Integers, ...]:
-        """Cumulative weights, positions and strides of the answers, and first symbol of each view.
-
-        Positions and strides, of shape (views, length of the longest view), end with zeros.
-        """
-        longest = max(len(view.positions) for view in self.views)
-        positions, strides = np.zeros((2, len(self.views), longest), dtype=np.int64)
-        for row, view in enumerate(self.views):
-            positions[row, : len(view.positions)] = view.positions
-            strides[row, : len(view.shape)] = [
-                math.prod(view.shape[axis + 1 :]) for axis in range(len(view.shape))
-            ]
-        first = np.array([view.first for view in self.views])
-        return np.array(self._cumulative), positions, strides, first
-
-    @cached_property
-    def _responses(self) -> tuple[Integers, tuple[SubsetResponse, ...]]:
-        """Number of the response of each view, and the responses."""
-        # Geometries with the same points share a sampler, whatever their numbers of cells.
-        every = list(map(_response_of, self.views))
-        ways = [(response.symbols, response.prime) for response in every]
-        responses = dict(zip(ways, every, strict=True))
-        number = {way: kind for kind, way in enumerate(responses)}
-        return np.array([number[way] for way in ways]), tuple(responses.values())
-
-
-def _response_of(view: View) -> SubsetResponse:
-    assert isinstance(view.channel, SubsetResponse)  # noqa: S101 - `enumerate_views` makes no others
-    return view.channel
+        return Perturbation(self, schema, views, public)
