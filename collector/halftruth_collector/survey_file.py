@@ -18,7 +18,10 @@ _QUESTIONS = "attributes"
 #: Tables of the mechanism with a member for each attribute, which have a line each.
 _BY_ATTRIBUTE = ("designs", "matrices")
 
-#: Members of a split questionnaire that follow from its `max_length`.
+#: Lists of tables within a table, which have a block each.
+_BLOCKS = ("tables",)
+
+#: Members of a split questionnaire that follow from its `tables`, or from its `max_length`.
 _CHOSEN = ("views", "prime", "direct")
 
 #: Lengths that are tried as the `max_length` of chosen views.
@@ -59,10 +62,13 @@ def write(
     blocks = ["".join(map(_comment, heading)), _members(plain)]
     for name, table in tables.items():
         long = [key for key in _BY_ATTRIBUTE if isinstance(table.get(key), Mapping)]
-        short = {key: value for key, value in table.items() if key not in long}
+        blocked = [key for key in _BLOCKS if isinstance(table.get(key), list | tuple)]
+        short = {key: value for key, value in table.items() if key not in (*long, *blocked)}
         if short or not long:
             blocks.append(f"[{_key(name)}]\n{_members(short)}")
         blocks += [f"[{_key(name)}.{key}]\n{_members(table[key])}" for key in long]
+        for key in blocked:
+            blocks += [f"[[{_key(name)}.{key}]]\n{_members(each)}" for each in table[key]]
     said = comments or {}
     for place, question in enumerate(questions):
         before = "".join(map(_comment, said.get(place, ())))
@@ -74,7 +80,8 @@ def write(
 def of_survey(survey: Survey) -> str:
     """Return the file of a published survey, as its author would write it.
 
-    Views that follow from a `max_length` are written as that, so that questions can be changed.
+    Views that follow from `tables` or a `max_length` are written as that, so that questions can be
+    changed.
     """
     data = to_builtins(survey.document())
     mechanism = {key: value for key, value in data["mechanism"].items() if value is not None}
@@ -82,8 +89,9 @@ def of_survey(survey: Survey) -> str:
     if "views" in mechanism:
         kept = {key: value for key, value in mechanism.items() if key not in _CHOSEN}
         longest = max(len(view.positions) for view in survey.perturbation.views)
-        for most in range(min(longest, _MOST_TRIED), 0, -1):
-            short = write(data | {"mechanism": kept | {"max_length": most}})
+        lengths = range(min(longest, _MOST_TRIED), 0, -1)
+        for asked in [{}] if "tables" in kept else [{"max_length": most} for most in lengths]:
+            short = write(data | {"mechanism": kept | asked})
             if _has_digest(short, survey.digest):
                 return short
     return write(data)

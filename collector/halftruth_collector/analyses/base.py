@@ -31,6 +31,7 @@ from halftruth_shared.analyses.reading import Field, fields, questions_named
 from halftruth_shared.analyses.waves import WavesQuery
 from halftruth_shared.columns import Codes
 from halftruth_shared.deadlines import check_deadline
+from halftruth_shared.mechanisms.split_questionnaire import enumerate_tables
 from halftruth_shared.results import AnswerSets, Block, EstimateColumns, Key, Result, Texts
 from halftruth_shared.results.charts import Chart
 from halftruth_shared.results.claims import Claim, Test
@@ -637,9 +638,25 @@ def answer_keys(schema: Schema, names: Sequence[str], codes: Codes) -> list[Key]
     ]
 
 
+def first_wanted(survey: Survey) -> tuple[Attribute, Attribute] | None:
+    """Return the outcome and the group of the first wanted table, for initial queries; or None."""
+    schema = survey.schema
+    for wanted in getattr(survey.mechanism, "tables", ()):
+        for names in enumerate_tables(schema, wanted):
+            if len(names) > 1:
+                outcome, group, *_ = [schema.attributes[j] for j in schema.positions(names)]
+                return outcome, group
+    return None
+
+
 def clearest(survey: Survey) -> list[Attribute]:
-    """Sort attributes by number of categories, as fewer categories have smaller errors."""
-    return sorted(survey.schema.attributes, key=lambda attribute: len(attribute.categories))
+    """Sort attributes by number of categories, as fewer categories have smaller errors.
+
+    The group and the outcome of the first wanted table are before all others.
+    """
+    first = [*reversed(first_wanted(survey) or ())]
+    others = [each for each in survey.schema.attributes if each not in first]
+    return [*first, *sorted(others, key=lambda attribute: len(attribute.categories))]
 
 
 def asked_together(survey: Survey, attributes: Sequence[Attribute], count: int) -> list[Attribute]:

@@ -39,7 +39,7 @@ from ..estimation.reconstruction import reconstruction
 from ..estimation.regression import Regression, coefficients_of, fit_table
 from ..estimation.reliability import WELL_FILLED
 from ..estimation.table import COVARIANCE_CELLS, Table
-from .base import Analysis, AnalysisContext, clearest, errors_naming, middle_answer
+from .base import Analysis, AnalysisContext, clearest, errors_naming, first_wanted, middle_answer
 from .coefficients import UNIT, Method, coefficient_rows, term_of
 from .deciding import AtLevel, claimed, count_in_words, decide_rows
 
@@ -408,10 +408,14 @@ def _effect(about: str, row: Row, claim: Claim, *, linear: bool) -> str:
 
 
 def start(survey: Survey) -> RegressionQuery:
-    """Return the initial query: the clearest attribute with an answer to count, by the next one."""
-    schema, source = survey.schema, reconstruction(survey)
-    counted = [a for a in clearest(survey) if presence(schema, [a.name], {})[0] is not None]
-    outcomes = counted or clearest(survey)
+    """Return the initial query: the first outcome that is wanted by a group, by this group.
+
+    Without wanted tables it is the clearest attribute with an answer to count, by the next one.
+    """
+    schema, source, wanted = survey.schema, reconstruction(survey), first_wanted(survey)
+    possible = clearest(survey) if wanted is None else wanted[:1]
+    counted = [a for a in possible if presence(schema, [a.name], {})[0] is not None]
+    outcomes = counted or possible
     pairs = (
         (outcome, predictor)
         for outcome, predictor in product(outcomes, clearest(survey))

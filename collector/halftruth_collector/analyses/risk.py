@@ -32,7 +32,7 @@ from ..estimation.reconstruction import reconstruction
 from ..estimation.reliability import NOT, USABLE
 from ..estimation.report_model import report_probabilities
 from ..estimation.table import COVARIANCE_CELLS
-from .base import Analysis, AnalysisContext, answer_keys
+from .base import Analysis, AnalysisContext, answer_keys, first_wanted
 from .deciding import AtLevel
 
 #: Largest number of cells in a chart.
@@ -263,7 +263,12 @@ def state(result: Result[RiskQuery], claim: Claim) -> str:
 
 
 def _start(survey: Survey) -> RiskQuery:
-    """Return the initial query: the last question that is asked with others, by one or two."""
+    """Return the initial query: the first outcome that is wanted, by its group.
+
+    Without wanted tables it is the last question that is asked with others, by one or two.
+    """
+    if wanted := first_wanted(survey):
+        return RiskQuery(quasi=[wanted[1].name], sensitive=wanted[0].name)
     source, names = reconstruction(survey), survey.schema.names
     for sensitive in reversed(names):
         others = [name for name in names if name != sensitive]

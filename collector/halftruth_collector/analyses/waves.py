@@ -36,7 +36,7 @@ from ..estimation.bounds import Array
 from ..estimation.estimates import Estimates
 from ..estimation.selection import adjusted_p_values
 from ..estimation.waves import Rows, contrast, levels_of, slope_weights, stacked
-from .base import Analysis, AnalysisContext, RowBuilder, answers_to, clearest
+from .base import Analysis, AnalysisContext, RowBuilder, answers_to, clearest, first_wanted
 from .deciding import AtLevel, claimed, count_in_words, decide_rows
 
 _NOBODY = "who it is of cannot be told from nobody"
@@ -369,8 +369,8 @@ def _blocks(result: Result[WavesQuery], what: str) -> Iterator[Block]:
 
 
 def start(survey: Survey) -> WavesQuery:
-    """Return the initial query: the clearest question."""
-    return WavesQuery(attributes=[clearest(survey)[0].name])
+    """Return the initial query: the first outcome that is wanted, or the clearest question."""
+    return WavesQuery(attributes=[(first_wanted(survey) or clearest(survey))[0].name])
 
 
 ANALYSIS = Analysis(

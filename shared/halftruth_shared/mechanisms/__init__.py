@@ -14,7 +14,7 @@ from .gamma_diagonal import GammaDiagonal
 from .randomized_gamma_diagonal import RandomizedGammaDiagonal
 from .randomized_response import RandomizedResponse
 from .report_space import ReportSpace
-from .split_questionnaire import SplitQuestionnaire, ViewClass
+from .split_questionnaire import SplitQuestionnaire, ViewClass, WantedTables
 
 #: Every kind of mechanism that a survey can use.
 MECHANISMS: tuple[type[Mechanism], ...] = (
@@ -47,4 +47,5 @@ __all__ = [
     "SplitQuestionnaire",
     "View",
     "ViewClass",
+    "WantedTables",
 ]

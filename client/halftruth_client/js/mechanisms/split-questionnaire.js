@@ -22,7 +22,7 @@ const MOST_DIRECT = 2 ** 20;
 
 export class SplitQuestionnaire {
   static kind = "split-questionnaire";
-  static members = ["gamma", "prime", "direct", "views", "public"];
+  static members = ["gamma", "prime", "direct", "views", "public", "tables"];
 
   /** @param {Record<string, unknown>} parameters
    * @param {import("../schema.js").Schema} schema */

@@ -1,9 +1,11 @@
 """Split questionnaire: each report is about a few questions, drawn before they are answered.
 
-``views`` has the groups of questions that are drawn, ``responses`` the reports about one group.
+``views`` has the groups of questions that are drawn, ``responses`` the reports about one group,
+``wanted`` the tables that will be asked of the results.
 """
 
 from .mechanism import SplitQuestionnaire
 from .views import ViewClass
+from .wanted import WantedTables, enumerate_tables
 
-__all__ = ["SplitQuestionnaire", "ViewClass"]
+__all__ = ["SplitQuestionnaire", "ViewClass", "WantedTables", "enumerate_tables"]

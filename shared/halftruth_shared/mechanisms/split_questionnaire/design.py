@@ -9,9 +9,10 @@ described by its *type*, the number of its attributes from each group.
 
 A view v with probability w_v and information i_v about each contrast of its n_v cells adds
 w_v·i_v/n_v to the information J_U about every component U ⊆ v. So the squared error of the tables
-of one length is convex in the probabilities, and can be minimized.
+of one length, or of a table that is wanted, is convex in the probabilities, and can be minimized.
 """
 
+import itertools
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -70,6 +71,10 @@ class Group:
 
 Groups = Sequence[Group]
 
+#: Wanted tables, given by the positions of their perturbed attributes, each with the factor by
+#: which its typical error is multiplied.
+Demands = Mapping[frozenset[int], float]
+
 
 def group_by_categories(schema: Schema, public: Collection[str]) -> list[Group]:
     """Group the attributes that are not public by number of categories."""
@@ -79,6 +84,38 @@ def group_by_categories(schema: Schema, public: Collection[str]) -> list[Group]:
         positions = tuple(j for j in free if schema.shape[j] == size)
         groups.append(Group(positions, (size,) * len(positions)))
     return groups
+
+
+def group_by_use(schema: Schema, demands: Demands) -> list[Group]:
+    """Group the attributes that the wanted tables use in the same way.
+
+    Two attributes are in one group if they have as many categories, and the demands stay the same
+    when both are exchanged. So the demand of a table depends on its type alone.
+
+    Parameters
+    ----------
+    demands : mapping of frozenset of int to float
+        As `wanted.demands` returns them.
+    """
+
+    def rest(position: int, other: int) -> dict[frozenset[int], float]:
+        return {
+            table - {position}: demand
+            for table, demand in demands.items()
+            if position in table and other not in table
+        }
+
+    classes: list[list[int]] = []
+    for j in sorted(frozenset().union(*demands)):
+        check_deadline()
+        for alike in classes:
+            k = alike[0]
+            if schema.shape[j] == schema.shape[k] and rest(j, k) == rest(k, j):
+                alike.append(j)
+                break
+        else:
+            classes.append([j])
+    return [Group(tuple(each), tuple(schema.shape[j] for j in each)) for each in classes]
 
 
 def merge_similar_groups(groups: Groups) -> list[Group]:
@@ -214,6 +251,12 @@ _FEWER_VIEWS_TOLERANCE = 0.02
 _MAX_TYPES = 2**14
 _MAX_MATRIX_ENTRIES = 2**21
 
+#: Largest number of pairs of tables that are united.
+_MAX_UNIONS = 2**16
+
+#: Largest number of cells of unions of wanted tables that are smaller themselves.
+_UNION_CELLS = 2**9
+
 #: Largest size of the views in a survey document, in bytes.
 _MAX_DOCUMENT_BYTES = 40_000
 
@@ -253,12 +296,12 @@ def choose_views(
     respond = partial(response, gamma, prime=prime, direct=direct)
     groups = group_by_categories(schema, public)
     max_length = max(importance)
-    largest = _count_largest_table(schema, public, max_length)
+    largest = count_largest_table(schema, public, max_length)
     if largest <= MAX_CELLS:
         classes = None
         while classes is None:
             check_deadline()
-            classes = _choose_views(schema, groups, importance, respond)
+            classes = _choose_for_lengths(schema, groups, importance, respond)
             groups = merge_similar_groups(groups)
         if classes:
             return classes
@@ -271,15 +314,11 @@ def choose_views(
     )
 
 
-def decodable_prime(
-    schema: Schema, gamma: Fraction, public: Collection[str], max_length: int, usual: int
-) -> int:
-    """Return the usual prime, or the nearest prime with a decodable geometry for every table.
+def decodable_prime(gamma: Fraction, cells: int, usual: int) -> int:
+    """Return the usual prime, or the nearest prime with a decodable geometry of so many cells.
 
-    `max_length` is the largest number of attributes of a table. The usual prime is also returned if
-    the tables have too many cells for every prime.
+    The usual prime is also returned if there are too many cells for every prime.
     """
-    cells = _count_largest_table(schema, public, max_length)
     if _is_decodable(response(gamma, cells, usual, choose_direct(gamma, usual))):
         return usual
     # For larger primes, even a plane has too many vectors.
@@ -291,7 +330,8 @@ def decodable_prime(
     )
 
 
-def _count_largest_table(schema: Schema, public: Collection[str], max_length: int) -> int:
+def count_largest_table(schema: Schema, public: Collection[str], max_length: int) -> int:
+    """Return the number of cells of the largest table of attributes that are not public."""
     free = [
         size for name, size in zip(schema.names, schema.shape, strict=True) if name not in public
     ]
@@ -302,11 +342,131 @@ def _is_decodable(answered: SubsetResponse) -> bool:
     return bool(answered.prime**answered.dimension <= _MAX_VECTORS)
 
 
-def _choose_views(
+# A survey is planned many times before it is published.
+@lru_cache(maxsize=64)
+def choose_views_for(
+    schema: Schema,
+    gamma: Fraction,
+    demands: tuple[tuple[frozenset[int], float], ...],
+    prime: int,
+    direct: int,
+) -> tuple[ViewClass, ...]:
+    """Return the views that minimize the largest error over the wanted tables.
+
+    The error of a table is the root mean square over its cells, for uniform answers, multiplied by
+    its demand. Candidates are unions of wanted tables; attributes that all tables use in the same
+    way get equal weights.
+
+    Parameters
+    ----------
+    demands : tuple of (frozenset of int, float)
+        As `wanted.demands` returns them.
+    prime, direct : int
+        As for `response`.
+
+    Raises
+    ------
+    ParameterError
+        If the wanted tables need too many or too large views.
+    """
+    respond = partial(response, gamma, prime=prime, direct=direct)
+    groups = group_by_use(schema, dict(demands))
+    group_of = {j: k for k, group in enumerate(groups) for j in group.positions}
+    by_type: dict[tuple[int, ...], float] = {}
+    for table, demand in demands:
+        chosen = [group_of[j] for j in table]
+        by_type[tuple(np.bincount(chosen, minlength=len(groups)).tolist())] = demand
+    wanted: Types = np.array(list(by_type))
+    largest = max(count_largest_cells(groups, wanted))
+    if largest <= MAX_CELLS:
+        # In the power mean over all tables, those of one type have equal errors.
+        counts = product_over_groups(groups, wanted, Group.subsets)
+        weights = np.array(list(by_type.values())) * counts ** (1 / EXPONENT)
+        objective = _objective_of_tables(groups, wanted, weights)
+        types = _unite(groups, wanted, len(objective.components))
+        if classes := _choose_views(schema, groups, objective, types, respond):
+            return classes
+    raise ParameterError(
+        f"tables: {len(demands)} tables, of up to {largest} cells, need views that are too many or"
+        f" too large; expected at most {MAX_VIEWS} views of at most {MAX_CELLS} cells, whose"
+        f" geometry of prime {prime} has at most {_MAX_VECTORS} vectors; so less or"
+        " smaller tables",
+        field="tables",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """Squared errors as functions of the information about components.
+
+    Attributes
+    ----------
+    components : ndarray of int, shape (C, groups)
+        Types of the components.
+    coefficients : ndarray, shape (E, C)
+        Coefficients of 1/J_U in each of E squared errors.
+    """
+
+    components: Types
+    coefficients: Array
+
+
+def _objective_of_tables(groups: Groups, wanted: Types, weights: Array) -> Objective:
+    """Return the squared error of a table of each type, multiplied by its squared weight."""
+    rows: list[dict[tuple[int, ...], float]] = []
+    for chosen, weight in zip(wanted.tolist(), weights, strict=True):
+        check_deadline()
+        cells = math.prod(g.size**n for g, n in zip(groups, chosen, strict=True))
+        inside = itertools.product(*(range(n + 1) for n in chosen))
+        rows.append(
+            {
+                part: (weight / cells) ** 2
+                * math.prod(
+                    math.comb(n, u) * (group.size - 1) ** u
+                    for group, n, u in zip(groups, chosen, part, strict=True)
+                )
+                for part in inside
+                if any(part)
+            }
+        )
+    components = sorted({part for row in rows for part in row}, key=lambda part: (sum(part), part))
+    coefficients = [[row.get(part, 0.0) for part in components] for row in rows]
+    return Objective(np.array(components), np.array(coefficients))
+
+
+def _unite(groups: Groups, wanted: Types, components: int) -> Types:
+    """Return the types of the unions of wanted tables, of so many that the types are not too many.
+
+    Larger views than the largest wanted table are useful up to a size that has about the largest
+    information per report; unions are limited to a multiple of it.
+    """
+    sizes = np.array([len(group.sizes) for group in groups])
+    most = max(max(count_largest_cells(groups, wanted)), _UNION_CELLS)
+    united = wanted
+    while len(united) * len(wanted) <= _MAX_UNIONS:
+        check_deadline()
+        found = {tuple(row) for row in united.tolist()}
+        for first, second in itertools.product(united, wanted):
+            ranges = [
+                range(low, high + 1)
+                for low, high in zip(
+                    np.maximum(first, second), np.minimum(first + second, sizes), strict=True
+                )
+            ]
+            found.update(itertools.product(*ranges))
+        more = np.array(sorted(found))
+        cells = np.array(count_largest_cells(groups, more))
+        more = more[cells <= most]
+        if len(more) == len(united) or len(more) * components > _MAX_MATRIX_ENTRIES:
+            break
+        united = more
+    return united
+
+
+def _choose_for_lengths(
     schema: Schema, groups: Groups, importance: Mapping[int, float], respond: Respond
 ) -> tuple[ViewClass, ...] | None:
     """Return the views for these groups; () for too many views, None for too many groups."""
-    coarsest = len(groups) == 1
     lengths = sorted(importance)
     # With at least two categories each, more attributes than this have more than MAX_CELLS cells.
     types = enumerate_types(groups, MAX_CELLS.bit_length() - 1, _MAX_TYPES * len(groups))
@@ -315,6 +475,24 @@ def _choose_views(
         return None
     coefficients = error_coefficients(groups, components, lengths)
     coefficients *= np.array([[importance[length] ** 2] for length in lengths])
+    objective = Objective(components, coefficients)
+    return _choose_views(schema, groups, objective, types, respond, coarsest=len(groups) == 1)
+
+
+def _choose_views(
+    schema: Schema,
+    groups: Groups,
+    objective: Objective,
+    types: Types,
+    respond: Respond,
+    *,
+    coarsest: bool = True,
+) -> tuple[ViewClass, ...] | None:
+    """Return the best views of some types; () for too many views.
+
+    None if there are too many groups, which can be merged unless they are the `coarsest`.
+    """
+    components, coefficients = objective.components, objective.coefficients
     candidates: list[tuple[float, tuple[ViewClass, ...]]] = []
     before = 0
     for most in _CLASS_VIEWS:

@@ -2,6 +2,9 @@
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from importlib import import_module
+from math import prod
+from types import ModuleType
 from typing import ClassVar
 
 from ...channels.geometry import is_prime
@@ -12,6 +15,7 @@ from ..base import Mechanism, Parameters, Perturbation
 from ..gamma_diagonal import resolve_gamma
 from .responses import MAX_CELLS, MAX_PRIME, choose_direct, choose_prime
 from .views import ViewClass, check_unperturbed, check_views, enumerate_views
+from .wanted import WantedTables, check_wanted, demands
 
 #: Default of the largest number of attributes of tables.
 MAX_LENGTH = 3
@@ -22,14 +26,16 @@ class SplitQuestionnaireParameters(
 ):
     """``gamma`` or ``breach``, ``public``, and ``views`` or their objective.
 
-    ``max_length`` is the largest number of attributes of tables, and ``lengths`` the importance of
-    each length, 1 by default.
+    The objective is either ``tables``, those that are wanted, or ``max_length``, the largest number
+    of attributes of tables, with ``lengths``, the importance of each length, 1 by default. A
+    survey with views can have ``tables`` besides, which queries start with.
     """
 
     gamma: str | int | None = None
     breach: tuple[str | int, str | int] | None = None
     max_length: int | None = None
     lengths: dict[str, float] | None = None
+    tables: tuple[WantedTables, ...] | None = None
     prime: int | None = None
     direct: int | None = None
     views: tuple[ViewClass, ...] | None = None
@@ -37,19 +43,21 @@ class SplitQuestionnaireParameters(
 
     def mechanism(self, schema: Schema) -> "SplitQuestionnaire":
         gamma, public = resolve_gamma(self.gamma, self.breach), self.public or ()
-        if self.views is None:
-            check_unperturbed(schema, public)
-            importance = _parse_importance(schema, public, self.max_length, self.lengths)
-            return SplitQuestionnaire.designed(
-                schema, gamma, public, importance, prime=self.prime, direct=self.direct
-            )
-        for field in ("max_length", "lengths"):
+        response = {"prime": self.prime, "direct": self.direct}
+        chosen_by = "views" if self.views is not None else "tables" if self.tables else None
+        for field in ("max_length", "lengths") if chosen_by else ():
             if getattr(self, field) is not None:
                 raise ParameterError(
-                    f"{field}: expected either views or the lengths that they are chosen for",
+                    f"{field}: expected either {chosen_by}, or lengths that views are chosen for",
                     field=field,
                 )
-        return SplitQuestionnaire(gamma, self.views, public, prime=self.prime, direct=self.direct)
+        if self.views is not None:
+            return SplitQuestionnaire(gamma, self.views, public, self.tables or (), **response)
+        check_unperturbed(schema, public)
+        if self.tables:
+            return SplitQuestionnaire.designed_for(schema, gamma, public, self.tables, **response)
+        importance = _parse_importance(schema, public, self.max_length, self.lengths)
+        return SplitQuestionnaire.designed(schema, gamma, public, importance, **response)
 
 
 def _parse_importance(
@@ -87,6 +95,18 @@ def _parse_length(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 5 else 0
 
 
+def _design() -> ModuleType:
+    """Return the module that optimizes views; ParameterError without SciPy."""
+    try:
+        return import_module(".design", __package__)
+    except ImportError:
+        raise ParameterError(
+            "views: expected them to be given, since SciPy is missing here to choose them; or"
+            " install halftruth-collector",
+            field="views",
+        ) from None
+
+
 class SplitQuestionnaire(Mechanism):
     """Report one symbol about a few questions, drawn before they are answered.
 
@@ -102,6 +122,8 @@ class SplitQuestionnaire(Mechanism):
     views : sequence of ViewClass
     public : sequence of str
         Attributes that are not sensitive.
+    tables : sequence of WantedTables
+        What will be asked of the results, each of them in some view.
     prime : int, optional
         q of the geometries; by default the prime nearest γ + 1.
     direct : int, optional
@@ -122,6 +144,7 @@ class SplitQuestionnaire(Mechanism):
         gamma: Rational,
         views: Sequence[ViewClass],
         public: Sequence[str] = (),
+        tables: Sequence[WantedTables] = (),
         *,
         prime: int | None = None,
         direct: int | None = None,
@@ -141,6 +164,7 @@ class SplitQuestionnaire(Mechanism):
             )
         self.classes = tuple(views)
         self.public = tuple(public)
+        self.tables = tuple(tables)
 
     @classmethod
     def designed(
@@ -160,21 +184,41 @@ class SplitQuestionnaire(Mechanism):
         if a parameter is outside its range, or SciPy, which optimizes the views, is missing.
         """
         resolved = cls(gamma, (), public, prime=prime, direct=direct)
-        try:
-            from .design import choose_views, decodable_prime
-        except ImportError:
-            raise ParameterError(
-                "views: expected them to be given, since SciPy is missing here to choose them;"
-                " or install halftruth-collector",
-                field="views",
-            ) from None
+        design = _design()
         if prime is None:
-            prime = decodable_prime(schema, resolved.gamma, public, max(importance), resolved.prime)
+            cells = design.count_largest_table(schema, public, max(importance))
+            prime = design.decodable_prime(resolved.gamma, cells, resolved.prime)
             resolved = cls(gamma, (), public, prime=prime, direct=direct)
         answered = resolved.prime, resolved.direct
         weights = tuple(importance.items())
-        views = choose_views(schema, resolved.gamma, frozenset(public), weights, *answered)
+        views = design.choose_views(schema, resolved.gamma, frozenset(public), weights, *answered)
         return cls(gamma, views, public, prime=resolved.prime, direct=resolved.direct)
+
+    @classmethod
+    def designed_for(
+        cls,
+        schema: Schema,
+        gamma: Rational,
+        public: Sequence[str],
+        tables: Sequence[WantedTables],
+        *,
+        prime: int | None = None,
+        direct: int | None = None,
+    ) -> "SplitQuestionnaire":
+        """Return the mechanism with optimal views for wanted tables, and each attribute alone.
+
+        The largest weighted error is minimized, as `wanted.demands` says. Raises as `designed`.
+        """
+        resolved = cls(gamma, (), public, prime=prime, direct=direct)
+        wanted = demands(schema, tables, public)
+        design = _design()
+        if prime is None:
+            cells = max(prod(schema.shape[j] for j in table) for table, _ in wanted)
+            prime = design.decodable_prime(resolved.gamma, cells, resolved.prime)
+            resolved = cls(gamma, (), public, prime=prime, direct=direct)
+        answered = resolved.prime, resolved.direct
+        views = design.choose_views_for(schema, resolved.gamma, wanted, *answered)
+        return cls(gamma, views, public, tables, prime=resolved.prime, direct=resolved.direct)
 
     @classmethod
     def for_amplification(
@@ -202,6 +246,7 @@ class SplitQuestionnaire(Mechanism):
             direct=self.direct,
             views=self.classes,
             public=self.public or None,
+            tables=self.tables or None,
         )
 
     def bind(self, schema: Schema) -> Perturbation:
@@ -209,4 +254,5 @@ class SplitQuestionnaire(Mechanism):
         check_views(schema, self.classes, self.public)
         public = tuple(sorted(schema.positions(self.public))) if self.public else ()
         views = enumerate_views(schema, self.classes, self.gamma, self.prime, self.direct)
+        check_wanted(schema, self.tables, self.public, views)
         return Perturbation(self, schema, views, public)

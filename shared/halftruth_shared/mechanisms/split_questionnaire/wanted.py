@@ -1,0 +1,154 @@
+"""Wanted tables: what will be asked of the results, for which the views are chosen."""
+
+from collections.abc import Collection, Iterator, Sequence
+from itertools import combinations, product
+from math import inf, prod, sqrt
+
+import msgspec
+
+from ...errors import ParameterError, listing
+from ...schema import Schema
+from ..base import View
+
+#: Largest number of wanted tables of a survey.
+MAX_TABLES = 2_000
+
+#: Demand of an attribute alone. Of twelve questions with twelve tables, it lowers the largest error
+#: of a question alone by a quarter, and raises those of shares within groups by a twentieth.
+ALONE = 1.4
+
+
+class WantedTables(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """Tables of some outcomes: each of them by each group, or else all pairs of them.
+
+    Attributes
+    ----------
+    of : tuple of str
+        Outcomes: attributes, or questions with several answers, which stand for their options.
+        A single one without groups is wanted by itself.
+    by : tuple of str or tuple of str
+        Groups of people: attributes, or lists of attributes whose combinations are the groups.
+    importance : float
+        Weight of the errors of these tables.
+    """
+
+    of: tuple[str, ...]
+    by: tuple[str | tuple[str, ...], ...] = ()
+    importance: float = 1.0
+
+
+def enumerate_tables(schema: Schema, wanted: WantedTables) -> Iterator[tuple[str, ...]]:
+    """Yield the attributes of each table, the outcome first.
+
+    Raises
+    ------
+    ParameterError
+        If a name is unknown or repeated, or if a question is wanted by itself.
+    """
+    outcomes = [_attributes(schema, name, "of") for name in wanted.of]
+    if len(set(wanted.of)) < len(wanted.of):
+        raise ParameterError("tables: of: expected each question once", field="tables.of")
+    if not wanted.by:
+        if len(outcomes) == 1:
+            yield from ((name,) for name in outcomes[0])
+        for first, second in combinations(outcomes, 2):
+            yield from product(first, second)
+        return
+    for group in wanted.by:
+        names = (group,) if isinstance(group, str) else group
+        if len({*names}) < max(1, len(names)):
+            raise ParameterError(
+                "tables: by: expected questions, or lists of different questions",
+                field="tables.by",
+            )
+        for outcome, asked in zip(outcomes, wanted.of, strict=True):
+            if asked in names:
+                raise ParameterError(
+                    f"tables: by: '{asked}' is also in of; expected other questions",
+                    field="tables.by",
+                )
+            yield from product(outcome, *(_attributes(schema, name, "by") for name in names))
+
+
+def _attributes(schema: Schema, name: str, field: str) -> list[str]:
+    options = schema.options.get(name)
+    if options:
+        return [option.name for option in options]
+    if name not in schema.names:
+        known = listing([*schema.options, *schema.names])
+        raise ParameterError(
+            f"tables: {field}: unknown question '{name}'; the survey has: {known}",
+            field=f"tables.{field}",
+        )
+    return [name]
+
+
+def demands(
+    schema: Schema, wanted: Sequence[WantedTables], public: Collection[str]
+) -> tuple[tuple[frozenset[int], float], ...]:
+    """Return the demand of each wanted table, by the positions of its perturbed attributes.
+
+    The views are chosen so that the largest product of demand and typical error of a cell is as
+    small as possible. For an outcome by groups, the product is the typical error of the share of
+    an answer within a group: the error of a cell times the number of groups. Without `by`, either
+    of two outcomes can be the group. Public attributes split the reports, without views of them.
+    Every attribute alone is wanted, with the demand `ALONE` times its importance, 1 unless it is
+    named alone.
+
+    Raises
+    ------
+    ParameterError
+        If a name is unknown, an importance is not a number above 0, or the tables are too many.
+    """
+    alone = {j for j, name in enumerate(schema.names) if name not in public}
+    found = {frozenset([j]): ALONE for j in alone}
+    named: dict[frozenset[int], float] = {}
+    count = 0
+    for each in wanted:
+        if not 0 < each.importance < inf:
+            raise ParameterError(
+                "tables: importance: expected a number above 0", field="tables.importance"
+            )
+        for names in enumerate_tables(schema, each):
+            count += 1
+            if count > MAX_TABLES:
+                raise ParameterError(
+                    f"tables: expected at most {MAX_TABLES} tables", field="tables"
+                )
+            positions = schema.positions(names)
+            sizes = [schema.shape[j] for j in positions]
+            groups = prod(sizes[1:]) if each.by else max(sizes)
+            perturbed = frozenset(alone.intersection(positions))
+            if not perturbed:
+                continue
+            if len(names) == 1:
+                named[perturbed] = max(ALONE * each.importance, named.get(perturbed, 0.0))
+                continue
+            known = prod(size for j, size in zip(positions, sizes, strict=True) if j not in alone)
+            demand = each.importance * groups / sqrt(known)
+            found[perturbed] = max(demand, found.get(perturbed, 0.0))
+    # An importance of a question alone replaces the usual one, but not those of its tables with
+    # public attributes.
+    found.update((table, value) for table, value in named.items() if found[table] <= ALONE)
+    return tuple(sorted(found.items(), key=lambda item: (len(item[0]), sorted(item[0]))))
+
+
+def check_wanted(
+    schema: Schema, wanted: Sequence[WantedTables], public: Collection[str], views: Sequence[View]
+) -> None:
+    """Raise ParameterError unless some view has each of the wanted tables."""
+    if not wanted:
+        return
+    about: dict[int, set[int]] = {j: set() for j in range(len(schema.names))}
+    for number, view in enumerate(views):
+        for j in view.positions:
+            about[j].add(number)
+    for table, _ in demands(schema, wanted, public):
+        if not set.intersection(*(about[j] for j in table)):
+            names = listing([schema.names[j] for j in sorted(table)])
+            raise ParameterError(
+                f"tables: no view asks {names} together; expected views of all wanted tables",
+                field="tables",
+            )
