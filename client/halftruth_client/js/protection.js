@@ -29,21 +29,16 @@ const WRITTEN_OUT = 10n ** 6n;
  * them not sensitive, or the caller allows it.
  * @type {(survey: Survey, unprotected?: ReadonlySet<string>) => string[]} */
 export function unperturbed({ schema, mechanism }, unprotected = new Set()) {
-  const provable = mechanism.provable?.();
+  const { provable } = mechanism;
   const isOpen = (/** @type {import("./attribute.js").Attribute} */ { name, sensitive }) =>
-    (!sensitive || unprotected.has(name)) && !provable?.has(name) && reveals(schema, mechanism, name);
+    (!sensitive || unprotected.has(name)) && !provable.has(name) && reveals(schema, mechanism, name);
   return schema.attributes.filter(isOpen).map(({ name }) => name);
 }
 
 /** True if no answer is sent unperturbed, and no report can prove an answer.
  * @type {(survey: Survey, unprotected: ReadonlySet<string>) => boolean} */
 export function hidesAll(survey, unprotected) {
-  return unperturbed(survey, unprotected).length + provableOf(survey).size === 0;
-}
-
-/** @type {(survey: Survey) => ReadonlyMap<string, Provable>} */
-function provableOf({ mechanism }) {
-  return mechanism.provable?.() ?? new Map();
+  return unperturbed(survey, unprotected).length + survey.mechanism.provable.size === 0;
 }
 
 /** Refuse a survey that protects less than the caller accepts.
@@ -69,7 +64,7 @@ export function checkAmplification(survey, maxGamma, unprotected) {
  * @param {ReadonlySet<string>} [unprotected]
  */
 export function spentAmplification(survey, unprotected) {
-  const provable = provableOf(survey);
+  const provable = survey.mechanism.provable;
   const open = new Set([...unperturbed(survey, unprotected), ...provable.keys()]);
   return times(survey.mechanism.amplification(open), ...proofsOf(provable.values()));
 }
@@ -107,7 +102,7 @@ function acceptedAmplification(survey, unprotected) {
     if (askIf.size > 0 && !reveals(schema, mechanism, name)) allowed.delete(name);
   }
   // The answer that cannot be proved still counts.
-  const proofs = [...provableOf(survey)].filter(([name]) => unprotected.has(name));
+  const proofs = [...survey.mechanism.provable].filter(([name]) => unprotected.has(name));
   return times(mechanism.amplification(allowed), ...proofsOf(proofs.map(([, proof]) => proof)));
 }
 
@@ -121,11 +116,10 @@ function reveals({ names }, mechanism, name) {
  * whether the question was asked would reveal it.
  * @type {(schema: Schema, mechanism: Mechanism) => void} */
 export function checkConditions(schema, mechanism) {
-  const provable = mechanism.provable?.();
   for (const { name, askIf } of schema.attributes) {
     for (const about of reveals(schema, mechanism, name) ? askIf.keys() : []) {
       const { sensitive } = schema.attributes[schema.positions.get(about) ?? 0];
-      if (sensitive || provable?.has(about) || !reveals(schema, mechanism, about)) {
+      if (sensitive || mechanism.provable.has(about) || !reveals(schema, mechanism, about)) {
         throw new SurveyError(
           `'${name}': ask_if: would reveal the protected answer to '${about}'; expected none`,
           name,
@@ -139,7 +133,7 @@ export function checkConditions(schema, mechanism) {
  * relay into distinguishable groups.
  * @type {(schema: Schema, mechanism: Mechanism) => void} */
 export function checkHidden(schema, mechanism) {
-  const provable = mechanism.provable?.() ?? new Map();
+  const { provable } = mechanism;
   if (provable.size === 0 && mechanism.amplification(new Set()) !== null) return;
   const name = schema.names.find((each) => provable.has(each) || reveals(schema, mechanism, each));
   const what = name === undefined ? "rule out a record" : `reveal the answer to '${name}'`;
@@ -178,13 +172,13 @@ export function checkHidden(schema, mechanism) {
 export function protection(survey, unprotected) {
   const { schema, mechanism, series } = survey;
   const open = new Set(unperturbed(survey, unprotected));
-  const provable = [...provableOf(survey)];
+  const provable = [...survey.mechanism.provable];
   const all = spentAmplification(survey, unprotected);
   const singles = singleAmplifications(survey, open);
   const single = largest([...singles.values()]);
   return {
     prior: PRIOR_TENTHS,
-    designs: mechanism.designs ?? new Map(),
+    designs: mechanism.designs,
     unperturbed: schema.attributes.filter(({ name }) => open.has(name)),
     provable: provable.map(([name, { answer, other }]) => {
       return { name, answer, other, bound: bound(singles.get(name) ?? null) };
@@ -201,7 +195,7 @@ export function protection(survey, unprotected) {
  * provable answer, the other answer counts. Questions that are sent unperturbed are left out.
  * @type {(survey: Survey, open: ReadonlySet<string>) => Map<string, Rational | null>} */
 function singleAmplifications(survey, open) {
-  const provable = provableOf(survey);
+  const provable = survey.mechanism.provable;
   const known = new Set([...open, ...provable.keys()]);
   return new Map(
     survey.schema.questions.flatMap((question) => {

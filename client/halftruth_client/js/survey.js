@@ -126,7 +126,7 @@ export class Survey {
    * @param {RandomBelow} [below]
    * @returns {number | null} Number of the view; null if the mechanism has no views. */
   drawView(below = randomBelow()) {
-    return this.mechanism.drawView?.(below) ?? null;
+    return this.mechanism.drawView(below);
   }
 
   /** Names of the attributes to ask: those that the report is about, and those in their conditions,
@@ -134,8 +134,7 @@ export class Survey {
    * @type {(view: number | null) => readonly string[]} */
   asked(view) {
     const { mechanism, schema } = this;
-    if (view === null) return schema.names;
-    return schema.withConditions(mechanism.asked?.(view) ?? schema.names);
+    return view === null ? schema.names : schema.withConditions(mechanism.asked(view));
   }
 
   /** Perturb one record with exact sampling.

@@ -200,7 +200,7 @@ export function happening({ unperturbed, provable, series, timed }, fit, words, 
 function selection({ survey: { schema, mechanism }, questionnaire, view }, words) {
   const [some, all] = [questionnaire?.all.length ?? 0, schema.questions.length];
   if (some === all) return [];
-  const { length: count } = filterQuestions(schema, mechanism.asked?.(view ?? 0) ?? schema.names);
+  const { length: count } = filterQuestions(schema, mechanism.asked(view ?? null));
   const drawn = words.say("drawn", { some, all, count: some });
   return count > 0 ? [drawn, words.say("decides", { count })] : [drawn];
 }

@@ -1,10 +1,12 @@
-/** Interface of mechanisms, and the base class of mechanisms whose report is a record. */
+/** Every mechanism as views with responses: its draws, its amplification, and the contents of its reports. */
 
+import { ParameterError } from "../errors.js";
 import { ONE } from "../rational.js";
 
 /**
  * @import { Rational } from "../rational.js"
  * @import { RandomBelow } from "../sampling.js"
+ * @import { Design, Provable } from "./designs.js"
  *
  * Columns of a report: names, and numbers of values.
  *
@@ -39,55 +41,176 @@ import { ONE } from "../rational.js";
  * @property {boolean} [isCode] Whether the report is a symbol, and not an answer.
  * @property {boolean} [isOne] Whether the survey has several questions that are perturbed independently.
  *
- * Perturbation of records of a schema.
+ * Exact random response to the answers of a view, given by their codes. `Columns` and `Mixture` report
+ * codes, too; a `Subset` has a single code, the cell of the answers, and reports a single symbol.
  *
- * @typedef {object} Mechanism
- * @property {ReportSpace} reportSpace
- * @property {(known: ReadonlySet<string>) => Rational | null} amplification
- *   Largest likelihood ratio of a report between two records that agree on the known attributes; null if
- *   a report can rule a record out.
- * @property {(codes: readonly number[], below: RandomBelow, view?: number) => number[]} perturb
- *   Perturb one record with exact sampling. With a view that was drawn before, codes of attributes
- *   outside the view can be missing.
- * @property {(values: readonly number[]) => Contents} contents
- * @property {() => ReadonlyMap<string, import("./designs.js").Provable>} [provable] By attribute.
- * @property {ReadonlyMap<string, import("./designs.js").Design>} [designs] By attribute, for respondents.
- * @property {(below: RandomBelow) => number} [drawView] Before the answers; without it, all is asked.
- * @property {(view: number) => readonly string[]} [asked] Names of the attributes of a report about a view.
- * @property {(values: readonly number[], codes: readonly number[], known?: ReadonlySet<string>) => Likelihoods} likelihoods
- *   Given its view; other answers agree on the known attributes.
- * @property {(view?: number) => Fit} fit Probability of agreement, perhaps for reports about a view.
- * @property {(view?: number) => Practice | null} practice
+ * @typedef {object} Response
+ * @property {(codes: readonly number[], below: RandomBelow) => number[]} draw
+ * @property {(axes: readonly number[]) => Rational | null} amplification
+ *   Largest likelihood ratio of a report between answers that differ in these codes only; null if a report
+ *   can rule them out.
+ * @property {(sent: readonly number[], codes: readonly number[], axes: readonly number[]) => Likelihoods} likelihoods
+ *   Other answers differ in these codes only.
+ * @property {() => Fit} fit
+ * @property {() => Practice | null} practice
  *   Null if nothing is perturbed, or there are too many answers for one question.
+ * @property {(axis: number, code: number) => Fit | null} [others]
+ *   Probability that a code is reported for another answer; null if it never is.
+ * @property {(symbol: number) => number} [likelier] Number of cells for which a symbol is likelier.
+ * @property {number} [cells]
+ * @property {number} [symbols]
+ *
+ * A group of questions that one report is about.
+ *
+ * @typedef {object} View
+ * @property {readonly number[]} positions Positions of its attributes in the schema, increasing.
+ * @property {readonly number[]} shape
+ *   Number of categories of each attribute; cells are numbered in row-major order.
+ * @property {number} until Cumulative weight of the views up to this one.
+ * @property {number} first Its first symbol; the symbols of all views are numbered consecutively.
+ * @property {Response} response
+ *
+ * What the parameters of a mechanism mean: its views; or the response of a mechanism whose report is a record.
+ *
+ * @typedef {object} Form
+ * @property {readonly View[]} [views]
+ * @property {readonly number[]} [unperturbed] Positions of attributes that every report states unperturbed.
+ * @property {Response} [response]
+ * @property {ReadonlyMap<string, Design>} [designs] By attribute, for respondents.
  */
 
-/** Base class of mechanisms whose report is itself a record of the schema. */
-export class RecordMechanism {
-  /** @param {import("../schema.js").Schema} schema */
-  constructor(schema) {
+/** Perturbation of the records of a schema. */
+export class Mechanism {
+  /** @param {import("../schema.js").Schema} schema
+   * @param {Form} form */
+  constructor(schema, { views, unperturbed = [], response, designs = new Map() }) {
     this.schema = schema;
+    this.unperturbed = unperturbed;
+    this.designs = designs;
+    /** True if a report is a record: then there is one view of all attributes, which is not drawn. */
+    this.reportsRecords = views === undefined;
+    const everything = { positions: schema.names.map((_, j) => j), shape: [], until: 1, first: 0 };
+    this.views = views ?? [{ ...everything, response: /** @type {Response} */ (response) }];
+    /** Answers that a report can prove, by attribute.
+     * @type {ReadonlyMap<string, Provable>} */
+    this.provable = new Map(
+      [...designs].flatMap(([name, { provable }]) => (provable ? [[name, provable]] : [])),
+    );
+    const { first, response: last } = this.views[this.views.length - 1];
+    const names = unperturbed.map((j) => schema.names[j]);
+    const shape = unperturbed.map((j) => schema.shape[j]);
     /** @type {ReportSpace} */
-    this.reportSpace = { names: schema.names, shape: schema.shape };
+    this.reportSpace = this.reportsRecords
+      ? { names: schema.names, shape: schema.shape }
+      : { names: [...names, "(symbol)"], shape: [...shape, BigInt(first + (last.symbols ?? 0))] };
+    // Views that are drawn have the same amplification, so one view for each attribute is enough.
+    const owners = new Map(this.views.flatMap((view) => view.positions.map((j) => [j, view])));
+    this.bounding = [...new Set(owners.values())];
   }
 
-  /** @type {Mechanism["contents"]} */
+  /** Largest likelihood ratio of a report between two records that agree on the known attributes; null if
+   * a report can rule a record out.
+   * @type {(known: ReadonlySet<string>) => Rational | null} */
+  amplification(known) {
+    if (this.unperturbed.some((j) => !known.has(this.schema.names[j]))) return null;
+    return largest(this.bounding.map((view) => view.response.amplification(this.#axes(view, known))));
+  }
+
+  /** Axes of the attributes of a view that are not known.
+   * @type {(view: View, known: ReadonlySet<string>) => number[]} */
+  #axes({ positions }, known) {
+    return positions.flatMap((j, axis) => (known.has(this.schema.names[j]) ? [] : [axis]));
+  }
+
+  /** Draw the view before the answers; null if all is asked.
+   * @type {(below: RandomBelow) => number | null} */
+  drawView(below) {
+    if (this.reportsRecords) return null;
+    const drawn = Number(below(BigInt(this.views[this.views.length - 1].until)));
+    return this.views.findIndex(({ until }) => drawn < until);
+  }
+
+  /** Names of the attributes of a report, about a view if one was drawn.
+   * @type {(view: number | null) => readonly string[]} */
+  asked(view) {
+    const { positions } = this.#viewOf(view);
+    return this.schema.names.filter((_, j) => positions.includes(j) || this.unperturbed.includes(j));
+  }
+
+  /** @param {number | null} number */
+  #viewOf(number) {
+    const view = this.views[number ?? 0];
+    if (view === undefined) {
+      throw new ParameterError(`view: expected an integer from 0 to ${this.views.length - 1}`, "view");
+    }
+    return view;
+  }
+
+  /** Perturb one record with exact sampling. With a view that was drawn before, codes of attributes
+   * outside the view can be missing.
+   * @type {(codes: readonly number[], below: RandomBelow, view?: number | null) => number[]} */
+  perturb(codes, below, view = this.drawView(below)) {
+    const drawn = this.#viewOf(view);
+    const sent = drawn.response.draw(this.#input(drawn, codes), below);
+    return [...this.unperturbed.map((j) => codes[j]), ...sent.map((value) => drawn.first + value)];
+  }
+
+  /** Codes that a response takes: all of a record, or the cell.
+   * @type {(view: View, codes: readonly number[]) => readonly number[]} */
+  #input({ positions, shape }, codes) {
+    return this.reportsRecords ? codes : [positions.reduce((sum, j, i) => sum * shape[i] + codes[j], 0)];
+  }
+
+  /** Probabilities of a report given its view; other answers agree on the known attributes.
+   * @type {(values: readonly number[], codes: readonly number[], known?: ReadonlySet<string>) => Likelihoods} */
+  likelihoods(values, codes, known = new Set()) {
+    const [view, sent] = this.#read(values);
+    return view.response.likelihoods(sent, this.#input(view, codes), this.#axes(view, known));
+  }
+
+  /** View of a report, and what its response sent.
+   * @type {(values: readonly number[]) => [View, readonly number[]]} */
+  #read(values) {
+    if (this.reportsRecords) return [this.views[0], values];
+    const code = values[values.length - 1];
+    const view = this.views.find(({ first, response }) => code < first + (response.symbols ?? 0));
+    if (view === undefined) throw new ParameterError("values: expected a report", "values");
+    return [view, [code - view.first]];
+  }
+
+  /** @type {(values: readonly number[]) => Contents} */
   contents(values) {
-    return { codes: values.map((code, j) => [j, code, this.chanceOfOthers(j, code)]) };
+    const [{ positions, response }, sent] = this.#read(values);
+    if (this.reportsRecords) {
+      return { codes: values.map((code, j) => [j, code, response.others?.(j, code) ?? null]) };
+    }
+    const [likelier, combinations] = [response.likelier?.(sent[0]) ?? 0, response.cells ?? 0];
+    return {
+      codes: this.unperturbed.map((j, i) => [j, values[i], null]),
+      symbol: { code: values[values.length - 1], positions, likelier, combinations },
+    };
   }
 
-  /** Probability that a code is reported for another answer to the attribute; null if it never is.
-   * @type {(j: number, code: number) => Fit | null} */
-  chanceOfOthers(j, code) {
-    throw new TypeError(`attribute ${j}: expected a mechanism that says how often others report ${code}`);
+  /** Responses of all views, or of a single one.
+   * @param {number | null} [view] */
+  #responses(view) {
+    const views = view === undefined ? this.views : [this.#viewOf(view)];
+    return [...new Set(views.map(({ response }) => response))];
   }
-}
 
-/** Likelihoods of a report that is γ times as likely given some answers as given the others.
- * @type {(fits: boolean, kinds: readonly boolean[], gamma: Rational, chance: Rational) => Likelihoods} */
-export function twoLikelihoods(fits, kinds, gamma, chance) {
-  const of = (/** @type {boolean} */ isLikelier) => (isLikelier ? gamma.times(chance) : chance);
-  const others = kinds.map(of);
-  return { own: of(fits), others: others.length > 0 ? { least: least(others), most: most(others) } : null };
+  /** Probability of agreement, perhaps for reports about a view.
+   * @type {(view?: number | null) => Fit} */
+  fit(view) {
+    const fits = this.#responses(view).map((response) => response.fit());
+    return { least: least(fits.map((fit) => fit.least)), most: most(fits.map((fit) => fit.most)) };
+  }
+
+  /** @type {(view?: number | null) => Practice | null} */
+  practice(view) {
+    const [response, ...others] = this.#responses(view);
+    // Before the view is drawn, the probability is unknown if views have different sizes.
+    return others.length > 0 ? null : response.practice();
+  }
 }
 
 /** @param {readonly Rational[]} numbers At least one. */
@@ -107,4 +230,10 @@ export function largest(amplifications) {
     (most, next) => (most === null || next === null ? null : next.compare(most) > 0 ? next : most),
     ONE,
   );
+}
+
+/** The value at a position among all values except the true one.
+ * @type {(position: number, code: number) => number} */
+export function otherValue(position, code) {
+  return position < code ? position : position + 1;
 }

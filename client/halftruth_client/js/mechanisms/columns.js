@@ -1,42 +1,189 @@
-/** Sampling of records with one weight for the true record and another for every other record. */
+/** Response to each question independently, by integer weights. */
+
+import { lcm, ONE, Rational } from "../rational.js";
+import { largest, least, most, otherValue } from "./base.js";
 
 /**
- * Dependent-column sampling (FRAPP §5, eq. 36) with one draw, by the weights of the true record and of each
- * other one.
+ * @import { Response } from "./base.js"
  *
- * The total weight of a column equals the keeping weight of the column before it. So a draw that keeps
- * a column is also a draw for the next one, and a draw that changes a column leaves a remainder that is
- * uniform over the values of all later columns.
+ * Response to one question: a function of the answer and of a uniform integer below `total`.
  *
- * @typedef {import("../sampling.js").RandomBelow} RandomBelow
- * @type {(codes: readonly number[], shape: readonly bigint[], same: bigint, other: bigint, below: RandomBelow) => number[]}
+ * @typedef {object} Column
+ * @property {number} size Number of answers.
+ * @property {bigint} total
+ * @property {(sent: number, code: number) => bigint} weight Of a value given an answer.
+ * @property {(code: number, drawn: bigint) => number} value
+ * @property {() => Rational | null} amplification
  */
-export function sampleColumns(codes, shape, same, other, below) {
-  let later = shape.reduce((product, size) => product * size, 1n);
-  const draw = below(same + other * (later - 1n));
-  for (let changed = 0; changed < shape.length; changed += 1) {
-    later /= shape[changed];
-    const kept = same + other * (later - 1n);
-    if (draw >= kept) return changedFrom(codes, shape, changed, later, (draw - kept) / other);
+
+/** Weight `same` for the true value, and `other` for each other one.
+ * @implements {Column} */
+export class Kept {
+  /** @param {number} size
+   * @param {bigint} same
+   * @param {bigint} other */
+  constructor(size, same, other) {
+    this.size = size;
+    this.same = same;
+    this.other = other;
+    this.total = same + other * BigInt(size - 1);
   }
-  return [...codes];
+
+  /** @type {Column["weight"]} */
+  weight(sent, code) {
+    return sent === code ? this.same : this.other;
+  }
+
+  /** @type {Column["value"]} */
+  value(code, drawn) {
+    return drawn < this.same ? code : otherValue(Number((drawn - this.same) / this.other), code);
+  }
+
+  amplification() {
+    return this.other === 0n ? null : new Rational(this.same, this.other);
+  }
 }
 
-/** A record whose first changed column is given, by a draw of it and of the `later` combinations behind it.
- * @type {(codes: readonly number[], shape: readonly bigint[], changed: number, later: bigint, draw: bigint) => number[]} */
-function changedFrom(codes, shape, changed, later, draw) {
-  const report = [...codes];
-  report[changed] = otherValue(Number(draw / later), codes[changed]);
-  let rest = draw % later;
-  for (let j = shape.length - 1; j > changed; j -= 1) {
-    report[j] = Number(rest % shape[j]);
-    rest /= shape[j];
+/** Any matrix, with one row for each reported value, and one column for each true one.
+ * @implements {Column} */
+export class Transitions {
+  /** @param {readonly (readonly Rational[])[]} matrix */
+  constructor(matrix) {
+    this.size = matrix.length;
+    this.total = lcm(matrix.flat().map((entry) => entry.denominator));
+    this.weights = matrix.map((row) => row.map((p) => (p.numerator * this.total) / p.denominator));
+    /** Cumulative weights of the reported values, for each true value. */
+    this.bounds = matrix.map((_, u) => {
+      let sum = 0n;
+      return this.weights.map((row) => (sum += row[u]));
+    });
   }
-  return report;
+
+  /** @type {Column["weight"]} */
+  weight(sent, code) {
+    return this.weights[sent][code];
+  }
+
+  /** @type {Column["value"]} */
+  value(code, drawn) {
+    return this.bounds[code].findIndex((bound) => drawn < bound);
+  }
+
+  amplification() {
+    const ratios = this.weights.map((row) => {
+      const rising = row.map((weight) => new Rational(weight));
+      return least(rising).sign() === 0 ? null : most(rising).over(least(rising));
+    });
+    return largest(ratios);
+  }
 }
 
-/** The value at a position among all values except the true one.
- * @type {(position: number, code: number) => number} */
-export function otherValue(position, code) {
-  return position < code ? position : position + 1;
+/** @implements {Response} */
+export class Columns {
+  /** With `atOnce`, a record takes one draw, whose digits in the mixed radix of the totals are those of the
+   * columns; otherwise it takes a draw for each column.
+   * @param {readonly Column[]} columns */
+  constructor(columns, atOnce = false) {
+    this.columns = columns;
+    this.atOnce = atOnce;
+    /** Axes that are perturbed. */
+    this.perturbed = columns.flatMap((column, axis) =>
+      codesOf(column).every((code) => column.weight(code, code) === column.total) ? [] : [axis],
+    );
+  }
+
+  /** @type {(axis: number, sent: number, code: number) => Rational} */
+  #chance(axis, sent, code) {
+    return new Rational(this.columns[axis].weight(sent, code), this.columns[axis].total);
+  }
+
+  /** Probabilities of a value given each answer.
+   * @type {(axis: number, sent: number) => Rational[]} */
+  #row(axis, sent) {
+    return codesOf(this.columns[axis]).map((code) => this.#chance(axis, sent, code));
+  }
+
+  /** @type {Response["draw"]} */
+  draw(codes, below) {
+    if (!this.atOnce) return this.columns.map((column, j) => column.value(codes[j], below(column.total)));
+    let draws = below(this.columns.reduce((all, { total }) => all * total, 1n));
+    const report = [...codes];
+    for (let j = codes.length - 1; j >= 0; j -= 1) {
+      const { total } = this.columns[j];
+      report[j] = this.columns[j].value(codes[j], draws % total);
+      draws /= total;
+    }
+    return report;
+  }
+
+  /** @type {Response["amplification"]} */
+  amplification(axes) {
+    return axes.map((axis) => this.columns[axis].amplification()).reduce(
+      (all, factor) => (all === null || factor === null ? null : all.times(factor)),
+      /** @type {Rational | null} */ (ONE),
+    );
+  }
+
+  /** @type {Response["likelihoods"]} */
+  likelihoods(sent, codes, axes) {
+    const rows = this.perturbed.map((axis) => {
+      const row = this.#row(axis, sent[axis]);
+      return { own: row[codes[axis]], rest: axes.includes(axis) ? without(row, codes[axis]) : [] };
+    });
+    const own = product(rows.map((row) => row.own));
+    if (rows.every(({ rest }) => rest.length === 0)) return { own, others: null };
+    const extreme = (/** @type {typeof least} */ pick) => {
+      const best = rows.map((row) => pick([row.own, ...row.rest]));
+      // At least one answer must differ.
+      const differing = rows.flatMap(({ rest }, j) => {
+        return rest.length > 0 ? [product(best.map((share, i) => (i === j ? pick(rest) : share)))] : [];
+      });
+      return pick(differing);
+    };
+    return { own, others: { least: extreme(least), most: extreme(most) } };
+  }
+
+  /** @type {NonNullable<Response["others"]>} */
+  others(axis, code) {
+    const others = without(this.#row(axis, code), code);
+    const greatest = most(others);
+    return greatest.sign() > 0 ? { least: least(others), most: greatest } : null;
+  }
+
+  fit() {
+    const kept = this.perturbed.map((axis) =>
+      codesOf(this.columns[axis]).map((code) => this.#chance(axis, code, code)),
+    );
+    return { least: product(kept.map(least)), most: product(kept.map(most)) };
+  }
+
+  /** Demonstration with the first perturbed attribute.
+   * @type {Response["practice"]} */
+  practice() {
+    const [axis, ...more] = this.perturbed;
+    if (axis === undefined) return null;
+    const column = this.columns[axis];
+    return {
+      size: column.size,
+      draw: (code, below) => column.value(code, below(column.total)),
+      fits: (code, sent) => code === sent,
+      chance: (code) => this.#chance(axis, code, code),
+      isOne: more.length > 0,
+    };
+  }
+}
+
+/** @param {Column} column */
+function codesOf({ size }) {
+  return Array.from({ length: size }, (_, code) => code);
+}
+
+/** @type {(row: readonly Rational[], code: number) => Rational[]} */
+function without(row, code) {
+  return row.filter((_, u) => u !== code);
+}
+
+/** @param {readonly Rational[]} factors */
+function product(factors) {
+  return factors.reduce((all, factor) => all.times(factor), ONE);
 }

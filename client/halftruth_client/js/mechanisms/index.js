@@ -2,27 +2,30 @@
 
 import { membersOf } from "../documents.js";
 import { SurveyError } from "../errors.js";
-import { DistortionMatrices } from "./distortion-matrices.js";
-import { GammaDiagonal } from "./gamma-diagonal.js";
-import { RandomizedGammaDiagonal } from "./randomized-gamma-diagonal.js";
-import { RandomizedResponse } from "./randomized-response.js";
-import { SplitQuestionnaire } from "./split-questionnaire.js";
+import { Mechanism } from "./base.js";
+import { distortionMatrices } from "./distortion-matrices.js";
+import { gammaDiagonal } from "./gamma-diagonal.js";
+import { randomizedGammaDiagonal } from "./randomized-gamma-diagonal.js";
+import { randomizedResponse } from "./randomized-response.js";
+import { splitQuestionnaire } from "./split-questionnaire.js";
 
 /**
- * Class of a mechanism: its name, its members in a survey, and the constructor that validates these for
- * a schema.
+ * A kind of mechanism: its name, its members in a survey, and their validation for a schema.
  *
- * @typedef {(new (parameters: Record<string, unknown>, schema: import("../schema.js").Schema) =>
- *   import("./base.js").Mechanism) & {kind: string, members: readonly string[]}} Kind
+ * @typedef {object} Kind
+ * @property {string} kind
+ * @property {readonly string[]} members
+ * @property {(parameters: Record<string, unknown>, schema: import("../schema.js").Schema) =>
+ *   import("./base.js").Form} read
  */
 
 /** @type {readonly Kind[]} */
 const KINDS = [
-  GammaDiagonal,
-  RandomizedGammaDiagonal,
-  RandomizedResponse,
-  DistortionMatrices,
-  SplitQuestionnaire,
+  gammaDiagonal,
+  randomizedGammaDiagonal,
+  randomizedResponse,
+  distortionMatrices,
+  splitQuestionnaire,
 ];
 
 /** @param {unknown} written
@@ -33,5 +36,5 @@ export function readMechanism(written, schema) {
     const kinds = KINDS.map(({ kind }) => kind).join(", ");
     throw new SurveyError(`mechanism: expected one of: ${kinds}`, "mechanism");
   }
-  return new kind(membersOf(written, ["kind", ...kind.members], "mechanism"), schema);
+  return new Mechanism(schema, kind.read(membersOf(written, ["kind", ...kind.members], "mechanism"), schema));
 }

@@ -2,39 +2,31 @@
 
 import { SurveyError } from "../errors.js";
 import { lcm, ONE, Rational } from "../rational.js";
-import { GammaDiagonal } from "./gamma-diagonal.js";
+import { Mixture } from "./mixture.js";
+import { readGamma } from "./parameters.js";
+import { isWithin } from "./views.js";
 
 const MOST_STEPS = 2 ** 20;
 
-export class RandomizedGammaDiagonal extends GammaDiagonal {
-  static kind = "randomized-gamma-diagonal";
-  static members = ["gamma", "alpha", "steps"];
-
-  /** @param {Record<string, unknown>} parameters
-   * @param {import("../schema.js").Schema} schema */
-  constructor(parameters, schema) {
-    super(parameters, schema);
+/** @type {import("./index.js").Kind} */
+export const randomizedGammaDiagonal = {
+  kind: "randomized-gamma-diagonal",
+  members: ["gamma", "alpha", "steps"],
+  read(parameters, schema) {
+    const gamma = readGamma(parameters.gamma);
     const alpha = Rational.parse(parameters.alpha, "alpha");
-    const steps = /** @type {number} */ (parameters.steps);
-    if (!Number.isInteger(steps) || steps < 1 || steps > MOST_STEPS) {
+    if (!isWithin(parameters.steps, 1, MOST_STEPS)) {
       throw new SurveyError(`steps: expected an integer from 1 to ${MOST_STEPS}`, "steps");
     }
     const others = new Rational(schema.size - 1n);
-    const range = this.gamma.times(alpha);
+    const range = gamma.times(alpha);
     if (alpha.sign() < 0 || alpha.compare(ONE) > 0 || range.compare(others) > 0) {
       throw new SurveyError("alpha: expected that no probability is negative", "alpha");
     }
-    this.steps = BigInt(steps);
-    const shift = range.over(others).over(new Rational(this.steps));
-    const scale = lcm([this.gamma.denominator, shift.denominator]);
-    this.same = (this.gamma.numerator * scale) / this.gamma.denominator;
-    this.other = scale;
-    this.shift = (shift.numerator * scale) / shift.denominator;
-  }
-
-  /** @type {GammaDiagonal["drawWeights"]} */
-  drawWeights(below) {
-    const t = below(2n * this.steps + 1n) - this.steps;
-    return [this.same + this.shift * (this.schema.size - 1n) * t, this.other - this.shift * t];
-  }
-}
+    const steps = BigInt(Number(parameters.steps));
+    const shift = range.over(others).over(new Rational(steps));
+    const other = lcm([gamma.denominator, shift.denominator]);
+    const whole = (/** @type {Rational} */ weight) => (weight.numerator * other) / weight.denominator;
+    return { response: new Mixture(schema.shape, { same: whole(gamma), other, shift: whole(shift), steps }) };
+  },
+};

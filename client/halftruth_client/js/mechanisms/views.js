@@ -2,7 +2,6 @@
 
 import { membersOf } from "../documents.js";
 import { SurveyError } from "../errors.js";
-import { points } from "./projective.js";
 
 const MOST_CELLS = 2 ** 20;
 const MOST_VIEWS = 2 ** 17;
@@ -11,25 +10,8 @@ const MOST_WEIGHT = 2 ** 32 - 1;
 const MEMBERS = ["attributes", "choose", "weight"];
 
 /**
- * Subset response to one of some cells: each cell has a subset of the symbols, γ times as likely as the
- * others. With dimension 0, the subset is one symbol (k-ary randomized response); else it is the symbols
- * whose points are orthogonal to the point of the cell.
- *
- * @typedef {object} Response
- * @property {number} cells
- * @property {number} symbols
- * @property {number} subsetSize Number of symbols in the subset of each cell.
- * @property {number} dimension t of PG(t−1, q), or 0.
- *
- * A group of questions that one report is about.
- *
- * @typedef {object} View
- * @property {readonly number[]} positions Positions of its attributes in the schema, increasing.
- * @property {readonly number[]} shape
- *   Number of categories of each attribute; cells are numbered in row-major order.
- * @property {number} until Cumulative weight of the views up to this one.
- * @property {number} first Its first symbol; the symbols of all views are numbered consecutively.
- * @property {Response} response
+ * @import { View } from "./base.js"
+ * @import { Subset } from "./subset.js"
  *
  * Views of equal weight: all choices of `sizes[k]` positions from the k-th group.
  *
@@ -90,11 +72,11 @@ export function positionsOf(names, schema, field) {
 }
 
 /** All views, class by class. Within a class, the subset of the last group changes fastest; subsets of a
- * group are in lexicographic order of their positions. Up to `direct` cells, randomized response is k-ary.
- * @type {(schema: import("../schema.js").Schema, classes: readonly ViewClass[], prime: number, direct: number) => View[]} */
-export function expand(schema, classes, prime, direct) {
+ * group are in lexicographic order of their positions.
+ * @type {(schema: import("../schema.js").Schema, classes: readonly ViewClass[], respond: (cells: number) => Subset) => View[]} */
+export function expand(schema, classes, respond) {
   const sizes = schema.shape.map(Number);
-  /** @type {Map<number, Response>} */
+  /** @type {Map<number, Subset>} */
   const responses = new Map();
   /** @type {View[]} */
   const views = [];
@@ -117,7 +99,7 @@ export function expand(schema, classes, prime, direct) {
       if (cells > MOST_CELLS) throw wrong(`expected at most ${MOST_CELLS} cells of each`);
       let response = responses.get(cells);
       if (response === undefined) {
-        response = responseTo(cells, prime, direct);
+        response = respond(cells);
         responses.set(cells, response);
       }
       until += weight;
@@ -127,15 +109,6 @@ export function expand(schema, classes, prime, direct) {
   }
   if (first > MOST_SYMBOLS) throw wrong(`expected at most ${MOST_SYMBOLS} symbols of all`);
   return views;
-}
-
-/** @type {(cells: number, prime: number, direct: number) => Response} */
-function responseTo(cells, prime, direct) {
-  if (cells <= direct) return { cells, symbols: cells, subsetSize: 1, dimension: 0 };
-  let dimension = 3;
-  while (points(prime, dimension) < cells) dimension += 1;
-  const [symbols, subsetSize] = [points(prime, dimension), points(prime, dimension - 1)];
-  return { cells, symbols, subsetSize, dimension };
 }
 
 /** All subsets of a size, in lexicographic order.

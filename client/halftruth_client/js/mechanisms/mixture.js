@@ -1,0 +1,97 @@
+/** Response by whole records: one weight for the true record, and another for every other record. */
+
+import { Rational } from "../rational.js";
+import { otherValue } from "./base.js";
+import { Likelier } from "./likelier.js";
+
+/**
+ * @import { RandomBelow } from "../sampling.js"
+ * @import { Response } from "./base.js"
+ * @typedef {{same: bigint, other: bigint, shift?: bigint, steps?: bigint}} Weights
+ */
+
+/** @implements {Response} */
+export class Mixture extends Likelier {
+  /** With `steps`, the weights are drawn first: same + shift·(n−1)·t and other − shift·t, for a uniform t from
+   * −steps to steps.
+   * @param {readonly bigint[]} sizes
+   * @param {Weights} weights */
+  constructor(sizes, { same, other, shift = 0n, steps = 0n }) {
+    const size = sizes.reduce((product, size) => product * size, 1n);
+    super(new Rational(same, other), 1n, size - 1n);
+    this.sizes = sizes;
+    this.size = size;
+    this.weights = { same, other, shift, steps };
+  }
+
+  /** @type {Response["draw"]} */
+  draw(codes, below) {
+    return this.#draw(codes, this.sizes, below);
+  }
+
+  /** @type {(codes: readonly number[], sizes: readonly bigint[], below: RandomBelow) => number[]} */
+  #draw(codes, sizes, below) {
+    const { same, other, shift, steps } = this.weights;
+    const t = steps > 0n ? below(2n * steps + 1n) - steps : 0n;
+    return sampleColumns(codes, sizes, same + shift * (this.size - 1n) * t, other - shift * t, below);
+  }
+
+  /** @type {Response["likelihoods"]} */
+  likelihoods(sent, codes) {
+    const fits = sent.every((code, j) => code === codes[j]);
+    // Only the reported record makes the report likelier.
+    const kinds = fits ? [false] : this.size > 2n ? [true, false] : [true];
+    return this.twoLikelihoods(fits, kinds);
+  }
+
+  /** @param {number} axis */
+  others(axis) {
+    const share = this.chance.times(new Rational(this.size / this.sizes[axis]));
+    return { least: share, most: share };
+  }
+
+  /** @type {Response["practice"]} */
+  practice() {
+    if (this.size > BigInt(Number.MAX_SAFE_INTEGER)) return null;
+    return {
+      size: Number(this.size),
+      draw: (code, below) => this.#draw([code], [this.size], below)[0],
+      fits: (code, sent) => code === sent,
+      chance: () => this.kept,
+    };
+  }
+}
+
+/**
+ * Dependent-column sampling (FRAPP §5, eq. 36) with one draw, by the weights of the true record and of each
+ * other one.
+ *
+ * The total weight of a column equals the keeping weight of the column before it. So a draw that keeps
+ * a column is also a draw for the next one, and a draw that changes a column leaves a remainder that is
+ * uniform over the values of all later columns.
+ *
+ * @type {(codes: readonly number[], shape: readonly bigint[], same: bigint, other: bigint, below: RandomBelow) => number[]}
+ */
+function sampleColumns(codes, shape, same, other, below) {
+  let later = shape.reduce((product, size) => product * size, 1n);
+  const draw = below(same + other * (later - 1n));
+  for (let changed = 0; changed < shape.length; changed += 1) {
+    later /= shape[changed];
+    const kept = same + other * (later - 1n);
+    if (draw >= kept) return changedFrom(codes, shape, changed, later, (draw - kept) / other);
+  }
+  return [...codes];
+}
+
+/** A record whose first changed column is given, by a draw of it and of the `later` combinations behind it.
+ * @type {(codes: readonly number[], shape: readonly bigint[], changed: number, later: bigint, draw: bigint) => number[]} */
+function changedFrom(codes, shape, changed, later, draw) {
+  const report = [...codes];
+  report[changed] = otherValue(Number(draw / later), codes[changed]);
+  let rest = draw % later;
+  for (let j = shape.length - 1; j > changed; j -= 1) {
+    report[j] = Number(rest % shape[j]);
+    rest /= shape[j];
+  }
+  return report;
+}
