@@ -16,7 +16,7 @@ from itertools import combinations
 
 import numpy as np
 import statsmodels.api as sm
-from halftruth_collector.analyses import ANALYSES, AnalysisContext
+from halftruth_collector.analyses import ANALYSES, AnalysisContext, answer
 from halftruth_collector.cli.output import print_table
 from halftruth_collector.demo.census import SCHEMA, census_codes
 from halftruth_collector.estimation import Counts, Estimator
@@ -198,7 +198,7 @@ def print_setting(number: int, world: str, surveys: int) -> None:
         )
         for estimate in ("model", *(["moment"] if number >= 8 else [])):
             query = RegressionQuery(outcome="y", predictors=names, estimate=estimate)
-            result = ANALYSES["regression"].compute(counted, query)
+            result = answer(ANALYSES["regression"], counted, query)
             if "no coefficients" not in {each.code for each in result.caveats}:
                 rows = [
                     (row.value, row.standard_error, row.p_value)

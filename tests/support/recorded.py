@@ -20,7 +20,7 @@ from typing import Any
 
 import every_kind
 import numpy as np
-from halftruth_collector.analyses import ANALYSES, AnalysisContext
+from halftruth_collector.analyses import ANALYSES, AnalysisContext, answer
 from halftruth_collector.estimation import Counts
 from halftruth_shared import (
     Attribute,
@@ -127,7 +127,7 @@ def _people(schema: Schema, count: int, rng: np.random.Generator, shift: float) 
 def _result(source: AnalysisContext, name: str, values: Mapping[str, Any]) -> Any:
     analysis = ANALYSES[name]
     try:
-        result: Any = analysis.compute(source, make(analysis.query, values))
+        result: Any = answer(analysis, source, make(analysis.query, values))
     except HalftruthError as error:
         return {"error": f"{type(error).__name__} {error}"}
     count = len(result.estimates)

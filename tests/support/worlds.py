@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
-from halftruth_collector.analyses import ANALYSES, AnalysisContext, identified
+from halftruth_collector.analyses import ANALYSES, AnalysisContext, answer, identified
+from halftruth_collector.analyses.answering import answer_pilot
 from halftruth_collector.analyses.survey_report import survey_report
 from halftruth_collector.estimation import Counts
 from halftruth_collector.estimation.measures import MEASURE_NAMES
@@ -33,7 +34,7 @@ from halftruth_shared import (
     Survey,
 )
 from halftruth_shared.analyses import Query
-from halftruth_shared.results import Result, quantity
+from halftruth_shared.results import NAMES, Result, quantity
 from halftruth_shared.results.claims import Claim
 from scipy.stats import binom, norm
 from scipy.stats import t as student
@@ -338,7 +339,7 @@ def compute(counted: AnalysisContext, query: Query[Any]) -> Any:
     """Return the result of a query, or None if it is refused."""
     analysis = next(each for each in ANALYSES.values() if each.query is type(query))
     try:
-        return analysis.compute(counted, query)
+        return answer(analysis, counted, query)
     except HalftruthError:
         return None
 
@@ -355,7 +356,7 @@ def truth_of(survey: Survey, known: AnalysisContext, query: Query[Any]) -> Any:
     def people(names: Sequence[str]) -> np.ndarray:
         return known.counts.marginal(survey.schema.positions(names))
 
-    return analysis.from_pilot(survey, query, people)
+    return answer_pilot(analysis, survey, query, people)
 
 
 def questions(world: World) -> list[Asked]:
@@ -577,12 +578,12 @@ def _weighted_means(
     lines = {}
     for place in range(1, first):
         answers = np.array([row[place] for row in rows])
-        for answer in sorted({*answers.tolist()}):
-            shares = weights[answers == answer].sum(axis=0) / weights.sum(axis=0)
+        for given in sorted({*answers.tolist()}):
+            shares = weights[answers == given].sum(axis=0) / weights.sum(axis=0)
             error = math.sqrt(scale * ((shares[1:] - shares[0]) ** 2).sum())
             share, margin = float(shares[0]), norm.isf(ALPHA / 2) * error
             found = {"": Number(share, share - margin, share + margin)}
-            lines[names[place], answer] = Line("", found, None, None, None)
+            lines[names[place], given] = Line("", found, None, None, None)
     return lines
 
 
@@ -801,7 +802,7 @@ def _tally_result(
 def _states_interval(asked: Asked, result: Any, claim: Claim) -> bool:
     """Whether the sentence of a claim states an interval, as that of a lower bound does not."""
     analysis = next(each for each in ANALYSES.values() if each.query is type(asked.query))
-    sentence = analysis.state(result, claim)
+    sentence = analysis.state(result, claim, NAMES)
     return re.search(r"\([^()]* to [^()]*\)|from [^ ]+ on|, up to ", sentence) is not None
 
 

@@ -12,9 +12,10 @@ from typing import Any
 from halftruth_shared import Survey
 
 from ..estimation.reconstruction import reconstruction
+from .answering import answer
 from .base import Analysis, AnalysisContext, choices
 
-__all__ = ["ANALYSES", "Analysis", "AnalysisContext", "choices", "identified"]
+__all__ = ["ANALYSES", "Analysis", "AnalysisContext", "answer", "choices", "identified"]
 
 
 def _analyses() -> dict[str, Analysis[Any, Any]]:

@@ -1,55 +1,47 @@
 """Analyses: computation, tables, charts and sentences of a query."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar, cast, get_args
 
 import msgspec
 import numpy as np
 from halftruth_shared import (
     Attribute,
-    DomainTooLarge,
     EstimateError,
     ParameterError,
     Schema,
-    SchemaError,
     Survey,
 )
 from halftruth_shared.analyses import Query, name_of
 from halftruth_shared.analyses.base import (
     Answers,
     Contradiction,
-    MiningQuery,
     Missing,
     TestedInteraction,
 )
-from halftruth_shared.analyses.measures import MeasuresQuery
 from halftruth_shared.analyses.reading import Field, fields, questions_named
-from halftruth_shared.analyses.waves import WavesQuery
 from halftruth_shared.columns import Codes
-from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.mechanisms.split_questionnaire import enumerate_tables
-from halftruth_shared.results import AnswerSets, Block, EstimateColumns, Key, Result, Texts
+from halftruth_shared.results import NAMES, Block, EstimateColumns, Key, Labels, Result, Texts
 from halftruth_shared.results.charts import Chart
 from halftruth_shared.results.claims import Claim, Test
-from halftruth_shared.results.long_table import NUMBERS
 from halftruth_shared.results.presentation import Presentation, present
 from halftruth_shared.results.showing import contradicted, contradicted_model
 from halftruth_shared.results.wording import items
 
 from ..errors import TooFewReports
 from ..estimation import Counts, Estimator
-from ..estimation.automatic import modelled, prefers_model
+from ..estimation.automatic import modelled
 from ..estimation.bounds import Array, normal_quantile
 from ..estimation.design_fit import contradictions
 from ..estimation.measures import ALIASES, MEASURE_NAMES, ORDERED_NAMES
 from ..estimation.model import LoglinearModel, cached_model, completed, described
 from ..estimation.model.fit import MODEL_CELLS
 from ..estimation.reconstruction import reconstruction
-from ..estimation.reliability import NOT, RELIABILITIES
 from .deciding import AtLevel
 
 #: Fields of a query that determine the estimator, not the analysis.
@@ -103,7 +95,7 @@ class AnalysisContext:
             self._model,
             self._asked("population", None),
             target=self._asked("target", "population"),
-            possible=bool(self.contradictions) and self._few,
+            possible=bool(self.contradictions) and self.needs_few_tables,
             merge=self._asked("merge", {}),
         )
 
@@ -124,19 +116,21 @@ class AnalysisContext:
             return []
         asked = self._named
         found = contradictions(self.survey, self.counts, asked or names, bool(asked))
-        for wave in self.waves() if isinstance(self.question, WavesQuery) else ():
+        for wave in self.waves() if self.question.of_series else ():
             there = [name for name in asked if name in wave.survey.schema.names]
             if there and wave.counts.reports:
                 found += contradictions(wave.survey, wave.counts, there, True)
         return list({tuple(each.attributes): each for each in found}.values())
 
     @property
-    def _few(self) -> bool:
+    def needs_few_tables(self) -> bool:
         """Whether the query needs few tables, so that maximum likelihood tables are feasible."""
+        if self.question is None:
+            return True
         # The tables of waves belong to several sets of counts.
-        if isinstance(self.question, WavesQuery):
+        if self.question.of_series:
             return False
-        return bool(self._named) or not isinstance(self.question, MiningQuery | MeasuresQuery)
+        return bool(self._named) or not self.question.needs_many_tables
 
     @cached_property
     def _named(self) -> list[str]:
@@ -144,18 +138,6 @@ class AnalysisContext:
             return []
         named = named_by(self.question, self.survey)
         return [name for name in self.survey.schema.names if name in named]
-
-    def judged(self, result: R) -> R:
-        """Return a result without errors and tests for questions with contradictory reports."""
-        names = {name for each in self.contradictions for name in each.attributes}
-        for question, options in self.survey.schema.options.items():
-            if any(option.name in names for option in options):
-                names.add(question)
-        # Every row depends on questions that the query names outside its list of questions.
-        asked = {} if self.question is None else questions_named(self.question)
-        others = [asked[field] for field in asked if field not in ("attributes", "merge")]
-        whole = not names.isdisjoint(set().union(*others))
-        return cast(R, without_errors_of(result, names, possible=self._few, whole=whole))
 
     def result(
         self,
@@ -305,91 +287,6 @@ def named_by(query: Query[Any], survey: Survey) -> set[str]:
     return named | {o.name for name in named & set(options) for o in options[name]}
 
 
-_UNEXPLAINED = "no shares explain the reports"
-
-#: Caveats about the errors of estimates.
-_OF_ERRORS = ("precision", "effective reports", "open groups")
-
-
-def without_errors_of(
-    result: Result[Any], names: Collection[str], *, possible: bool, whole: bool
-) -> Result[Any]:
-    """Remove errors and tests of rows about questions whose reports contradict the mechanism.
-
-    Rows about questions without any of these `names` stay, unless the `whole` table depends on one.
-    Values are those of the closest possible shares, if `possible`; otherwise they are removed.
-    """
-    table = result.estimates
-    known, about = np.zeros((2, len(table)), dtype=bool)
-    for key in result.keys:
-        there = key.values.ids >= 0
-        known |= there & (key.kind not in ("number", "text"))
-        if key.kind == "answer" and key.question is not None:
-            # The base of another question can exclude people by this question.
-            about |= key.question in names
-        elif key.kind == "question":
-            about |= np.array([each in names for each in key.values])
-        elif isinstance(key.values, AnswerSets):
-            about |= key.values.rows_naming(names)
-    bad = about | ~known | whole
-    columns = {name: getattr(table, name) for name in table.__struct_fields__}
-    for name in NUMBERS:
-        if columns[name] is not None and name != "value":
-            columns[name] = np.where(bad, np.nan, columns[name])
-    for name, text in (("set", None), ("reliability", "not usable")):
-        texts = [text if b else old for b, old in zip(bad, table.texts(name), strict=True)]
-        columns[name] = Texts.of(texts)
-    # This value is computed from errors.
-    made = bad & table.texts("quantity").equals("effective_reports")
-    columns["value"] = np.where(made, np.nan, table.value)
-    if not possible:
-        # In lists of itemsets, impossible supports are replaced by the nearest possible ones.
-        shares = table.texts("quantity").equals("support")
-        columns["value"] = np.where(
-            bad, np.where(shares, np.clip(table.value, 0, 1), np.nan), table.value
-        )
-        reasons = zip(bad & ~shares, table.texts("undefined"), strict=True)
-        columns["undefined"] = Texts.of([_UNEXPLAINED if b else old for b, old in reasons])
-    caveats = [
-        each
-        for each in result.caveats
-        if each.code not in _OF_ERRORS
-        or (
-            each.values.get("question", "") not in names
-            and (not bad.all() or "question" in each.values)
-        )
-    ]
-    return msgspec.structs.replace(
-        result,
-        estimates=EstimateColumns(**columns),
-        covariance=None,
-        tests=[],
-        claims=[],
-        selection=None,
-        caveats=caveats,
-    )
-
-
-def without_claims_of(result: Result[Any]) -> Result[Any]:
-    """Remove tests and claims of estimates by a model that the reports contradict.
-
-    No row is graded better than not usable.
-    """
-    table = result.estimates
-    graded = table.texts("reliability").codes >= 0
-    untested = dict.fromkeys(("statistic", "p_value", "adjusted_p_value"))
-    return msgspec.structs.replace(
-        result,
-        estimates=msgspec.structs.replace(
-            table, **untested, reliability=Texts(np.where(graded, NOT, -1), RELIABILITIES)
-        ),
-        tests=[],
-        claims=[],
-        # These say how precise, and therefore usable, the estimates are.
-        caveats=[each for each in result.caveats if each.code != "precision"],
-    )
-
-
 @contextmanager
 def errors_naming(field: str, instead_of: str = "attributes") -> Iterator[None]:
     """Rename the field of errors raised inside, so that they name a field of the query."""
@@ -426,12 +323,13 @@ class Analysis(Generic[Q, R]):
     start : callable
         Initial query of a page about a survey; also the example in OpenAPI.
     layout : callable
-        How the rows of a result are arranged in tables and charts.
+        How the rows of a result are arranged in tables and charts, with labels in titles.
     decide : callable
         Returns the tests and claims of a computed result: all decisions behind its headline. Its
         second argument returns the same result with intervals of another level.
     state : callable
-        Returns the sentence of one claim. It makes no decisions and computes no statistics.
+        Returns the sentence of one claim, with labels. It makes no decisions and computes no
+        statistics.
     pictured : bool
         Whether results have a chart.
     table : callable or None
@@ -457,10 +355,10 @@ class Analysis(Generic[Q, R]):
     title: str
     compute: Callable[[AnalysisContext, Q], R]
     start: Callable[[Survey], Q]
-    layout: Callable[[R], list[Block]]
+    layout: Callable[[R, Labels], list[Block]]
     from_pilot: Callable[[Survey, Q, Callable[[Sequence[str]], Array]], R] | None = None
     decide: Callable[[R, AtLevel], tuple[list[Test], list[Claim]]] = lambda *_: ([], [])
-    state: Callable[[R, Claim], str] = lambda _, __: ""
+    state: Callable[[R, Claim, Labels], str] = lambda *_: ""
     table: Callable[[Survey, Q], Sequence[str]] | None = None
     min_order: int = 1
     check_work: Callable[[Survey, Q], None] = lambda _, __: None
@@ -471,106 +369,31 @@ class Analysis(Generic[Q, R]):
     place: PlaceName = "Explore"
     order: int = 100
 
-    def __post_init__(self) -> None:
-        compute = self.compute
-
-        def checked(counted: AnalysisContext, query: Q) -> R:
-            check_deadline()
-            # An analysis that ignores the domain would silently return wrong numbers.
-            asked: Any = query
-            chosen = "estimate" in asked.__struct_fields__ and asked.estimate == "model"
-            query = self._with_estimate(counted, query)
-            restricted = replace(counted, question=query)
-            restricted.check()
-            if not chosen:
-                restricted = restricted.with_needed()
-                query = cast(Q, restricted.question)
-            result = compute(restricted, query)
-            # Reports that contradict the mechanism support no claims.
-            if result.contradictions:
-                return self.described(restricted.judged(result))
-            if contradicted_model(result):
-                return self.described(cast(R, without_claims_of(result)))
-
-            @cache
-            def at_level(confidence: float) -> R:
-                other: Any = msgspec.structs.replace(cast(Any, query), confidence=confidence)
-                return compute(replace(restricted, question=other), other)
-
-            return self.decided(result, at_level)
-
-        object.__setattr__(self, "compute", checked)
-        if (from_pilot := self.from_pilot) is not None:
-
-            def decided_from_pilot(*given: Any) -> R:
-                result = from_pilot(*given)
-                return self.decided(result, lambda _: result)
-
-            object.__setattr__(self, "from_pilot", decided_from_pilot)
-
-    def _with_estimate(self, counted: AnalysisContext, query: Q) -> Q:
-        """Return a query with its estimator and the attributes of its model, if it has one."""
-        asked: Any = query
-        if hasattr(asked, "modelled") and asked.estimate == "model":
-            check_model_names(counted.survey, asked)
-            about = model_attributes(counted.survey, asked)
-            chosen: Q = msgspec.structs.replace(asked, modelled=about)
-            return chosen
-        if self.table is None or asked.estimate != "auto":
-            return query
-        moment: Q = msgspec.structs.replace(asked, estimate="moment")
-        try:
-            names = list(dict.fromkeys([*self.table(counted.survey, query), *asked.where]))
-            counted.survey.schema.positions(names)
-            named = bool(asked.interactions) or asked.modelled is not None
-            if not named and not (
-                counted.counts.reports
-                and asked.target == "population"
-                and asked.population is None
-                and prefers_model(counted.survey, counted.counts, names)
-            ):
-                return moment
-            about = asked.modelled if named else modelled(counted.survey, names)
-        except (DomainTooLarge, ParameterError, SchemaError):
-            # The analysis raises the error.
-            return moment
-        by_model: Q = msgspec.structs.replace(asked, estimate="model", modelled=about)
-        return by_model
-
-    def decided(self, result: R, at_level: AtLevel) -> R:
-        """Return a result with its tests and claims, its headline and its layout.
-
-        `at_level` returns the same result with intervals of another level.
-        """
-        tests, claims = self.decide(result, at_level)
-        return self.described(msgspec.structs.replace(result, tests=tests, claims=claims))
-
-    def present(self, result: Any) -> Presentation:
+    def present(self, result: R, labels: Labels = NAMES) -> Presentation:
         """Return the parts of a result, with names or labels."""
-        described: Any = self.described(result)
-        return present(described, self.title)
+        headline, layout = self.headline(result, labels), self.layout(result, labels)
+        return present(result, labels, title=self.title, headline=headline, layout=layout)
 
-    def chart(self, result: Any) -> Chart:
+    def chart(self, result: R, labels: Labels = NAMES) -> Chart:
         """Return the first chart of a result; a `ParameterError` if there is nothing to draw."""
-        chart = self.present(result).chart
+        chart = self.present(result, labels).chart
         if chart is None:
             raise ParameterError("chart: this result has no estimates to draw", field="format")
         return chart
 
     def described(self, result: R) -> R:
-        """Return a result, with names or labels, with its headline and its layout."""
-        described: R = msgspec.structs.replace(
-            result, layout=self.layout(result), headline=self.headline(result)
-        )
+        """Return a result with its headline and its layout, as it is read without its analysis."""
+        layout, headline = self.layout(result, NAMES), self.headline(result)
+        described: R = msgspec.structs.replace(result, layout=layout, headline=headline)
         return described
 
-    def headline(self, result: R) -> str:
+    def headline(self, result: R, labels: Labels = NAMES) -> str:
         """Return the headline: the claims in sentences, after the assumption of a model."""
-        if unexplained := contradicted(result):
+        if unexplained := contradicted(result, labels):
             return " ".join(unexplained)
-        if unsuitable := contradicted_model(result):
+        if unsuitable := contradicted_model(result, labels):
             return unsuitable
-        said = [self.state(result, claim) for claim in result.claims]
+        said = [self.state(result, claim, labels) for claim in result.claims]
         headline = " ".join(said) or "No finding is stated for these estimates."
         if result.model_fit is None:
             return headline

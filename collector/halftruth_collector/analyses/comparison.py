@@ -11,13 +11,13 @@ from halftruth_shared.results import (
     QUANTITIES,
     Block,
     Caveat,
+    Labels,
     Result,
     Show,
     note,
 )
 from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.layout import in_words
-from halftruth_shared.results.wording import items, quoted, quoted_items
 from msgspec.structs import replace
 
 from ..estimation.answers import category_code
@@ -135,7 +135,7 @@ def _reference(attribute: Attribute, chosen: Sequence[int], name: str | None) ->
     return chosen.index(code)
 
 
-def layout(result: Result[ComparisonQuery]) -> list[Block]:
+def layout(result: Result[ComparisonQuery], labels: Labels) -> list[Block]:
     """Arrange a line for each group: its size, its share, and its comparison."""
     query = result.query
     adjusted = len(result.places(query.effect)) > 1
@@ -145,10 +145,10 @@ def layout(result: Result[ComparisonQuery]) -> list[Block]:
     if not compared:
         label = f"{QUANTITIES[query.effect].title} from all others"
         of_effect = replace(of_effect, label=label)
-    what = items(query.answer)
+    what = labels.items(query.answer)
     blocks = [
         Block(
-            title=f"{what} · by {quoted(query.groups)}",
+            title=f"{what} · by {labels.quoted(query.groups)}",
             lines=["group"],
             shows=[
                 Show(quantity="people", parts=["value"], drawn=False),
@@ -189,16 +189,16 @@ def decide(result: Result[ComparisonQuery], at_level: AtLevel) -> tuple[list[Tes
     )
 
 
-def state(result: Result[ComparisonQuery], claim: Claim) -> str:
+def state(result: Result[ComparisonQuery], claim: Claim, labels: Labels) -> str:
     """State a significant difference with the usable shares, or the absence of one."""
-    what, groups = quoted_items(result.query.answer), result.query.groups
+    what, groups = labels.quoted_items(result.query.answer), result.query.groups
     if claim.kind == "untested":
         return f"Whether groups differ in {what} cannot be tested with these reports."
     if claim.by_rate:
         return count_in_words(claim, "differences")
     each, said, p = claimed(result, claim)
-    here, against = quoted_items({groups: each["group"]}), each["against"]
-    other = quoted_items({groups: against}) if against else "all others"
+    here, against = labels.quoted_items({groups: each["group"]}), each["against"]
+    other = labels.quoted_items({groups: against}) if against else "all others"
     name = QUANTITIES[result.query.effect].title
     if claim.kind == "none found":
         return (
@@ -208,7 +208,7 @@ def state(result: Result[ComparisonQuery], claim: Claim) -> str:
     often = {None: "not as often", "more": "more often", "less": "less often"}[claim.direction]
     where = "where" if against else "among"
     shares = "; ".join(
-        f"{in_words(share)} where {quoted_items({groups: share['group']})}"
+        f"{in_words(share)} where {labels.quoted_items({groups: share['group']})}"
         for share in (as_selected(result, claim, place) for place in range(1, len(claim.rows)))
     )
     return (

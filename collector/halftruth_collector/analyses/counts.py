@@ -2,7 +2,16 @@
 
 import numpy as np
 from halftruth_shared.analyses.counts import CountsQuery
-from halftruth_shared.results import QUANTITIES, Block, Key, Result, Show, Texts, note
+from halftruth_shared.results import (
+    QUANTITIES,
+    Block,
+    Key,
+    Labels,
+    Result,
+    Show,
+    Texts,
+    note,
+)
 from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.showing import report_count
 from halftruth_shared.results.wording import number
@@ -27,7 +36,7 @@ def compute(counted: AnalysisContext, query: CountsQuery) -> Result[CountsQuery]
     )
 
 
-def layout(result: Result[CountsQuery]) -> list[Block]:
+def layout(result: Result[CountsQuery], _: Labels) -> list[Block]:
     """Arrange a line for each distinct report."""
     shows = [Show(quantity="reports", parts=["value"])]
     return [Block(lines=[key.name for key in result.keys], shows=shows)]
@@ -38,7 +47,7 @@ def decide(result: Result[CountsQuery], _: AtLevel) -> tuple[list[Test], list[Cl
     return [], [Claim(kind="counted", count=len(result.estimates))]
 
 
-def state(result: Result[CountsQuery], claim: Claim) -> str:
+def state(result: Result[CountsQuery], claim: Claim, _: Labels) -> str:
     """State the number of reports and of distinct reports."""
     return f"{report_count(result)}, {number(claim.count or 0, 0)} of them distinct."
 

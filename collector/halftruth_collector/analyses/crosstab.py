@@ -16,6 +16,7 @@ from halftruth_shared.results import (
     Caveat,
     EstimateColumns,
     Key,
+    Labels,
     Result,
     Show,
     Texts,
@@ -24,7 +25,7 @@ from halftruth_shared.results import (
 )
 from halftruth_shared.results.caveats import listed
 from halftruth_shared.results.claims import Claim, Test
-from halftruth_shared.results.wording import number, quoted, quoted_items, value
+from halftruth_shared.results.wording import number, quoted, value
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
@@ -315,7 +316,7 @@ def _caveats(
         yield note("several options", question=question)
 
 
-def layout(result: Result[CrosstabQuery]) -> list[Block]:
+def layout(result: Result[CrosstabQuery], labels: Labels) -> list[Block]:
     """Arrange rows and columns, layer by layer, with the people of each base and the strength."""
     percentages = result.query.percentages
     row, column, *layers = (key.name for key in result.keys)
@@ -324,9 +325,9 @@ def layout(result: Result[CrosstabQuery]) -> list[Block]:
     total = {"row": column, "column": row}.get(percentages)
     counted = total is not None and bool((result.key(total).values.ids[bases] < 0).all())
     people = Show(quantity="people", parts=["estimate"], drawn=False)
-    shows = [Show(quantity="share", parts=["estimate"], label=_of_whom(result))]
+    shows = [Show(quantity="share", parts=["estimate"], label=_of_whom(result, labels))]
     table = Block(
-        title=" × ".join(key.title for key in result.keys),
+        title=" × ".join(map(labels.title, result.keys)),
         lines=[*layers, row],
         across=column,
         shows=[*shows, people] if counted else shows,
@@ -341,8 +342,8 @@ def layout(result: Result[CrosstabQuery]) -> list[Block]:
     return [table, Block(title="Strength of the association", shows=strength, stacked=True)]
 
 
-def _of_whom(result: Result[CrosstabQuery]) -> str:
-    base = [quoted(result.keys[axis].title) for axis in _given(result.query)]
+def _of_whom(result: Result[CrosstabQuery], labels: Labels) -> str:
+    base = [quoted(labels.title(result.keys[axis])) for axis in _given(result.query)]
     return f"share of those with the same {listed(base)}" if base else "share of everybody"
 
 
@@ -362,16 +363,16 @@ def decide(result: Result[CrosstabQuery], at_level: AtLevel) -> tuple[list[Test]
     return [test, *tests], [Claim(kind="associated", test=0, rate=rate), *named]
 
 
-def state(result: Result[CrosstabQuery], claim: Claim) -> str:
+def state(result: Result[CrosstabQuery], claim: Claim, labels: Labels) -> str:
     """State an association, a significant cell, or that there is no evidence of an association."""
-    row, column, *layers = [quoted(key.title) for key in result.keys]
+    row, column, *layers = [quoted(labels.title(key)) for key in result.keys]
     test = tested_by(result, claim)
     if claim.kind == "untested":
         return f"The association of {row} and {column} cannot be tested: {test.undefined}."
     if claim.kind == "different":
         than = {None: "not as", "more": "more", "less": "less"}[claim.direction]
         place = result.rows[claim.rows[0]]
-        cell = quoted_items({key.title: place[key.name] for key in result.keys})
+        cell = labels.quoted_items(place.keys)
         return f"{cell} occurs {than} often than under independence ({p_in_words(test)})."
     within = f" within {listed(layers)}" if layers else ""
     tested = f"χ² = {value(test.statistic, None)}, df = {number(test.df or 0)}, {p_in_words(test)}"

@@ -12,6 +12,7 @@ from halftruth_shared.results import (
     Block,
     Caveat,
     EstimateColumns,
+    Labels,
     Result,
     Show,
     note,
@@ -19,7 +20,6 @@ from halftruth_shared.results import (
 )
 from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.layout import in_words, value_in_words
-from halftruth_shared.results.wording import quoted, quoted_items
 from msgspec.structs import replace
 
 from ..estimation.answers import answers_of
@@ -200,15 +200,15 @@ def _caveats(
         yield note("adjusted", rate=1 - query.confidence, what="difference")
 
 
-def layout(result: Result[DistributionQuery]) -> list[Block]:
+def layout(result: Result[DistributionQuery], labels: Labels) -> list[Block]:
     """Arrange the shares of answers as a histogram, after the compared means of groups, if any."""
-    query, about = result.query, quoted(result.query.attribute)
+    query, about = result.query, labels.quoted(result.query.attribute)
     mean = Show(quantity="mean", label=_mean(result))
     deviation, people = Show(quantity="deviation", drawn=False), Show(quantity="people")
     numbers = any(each.code == "interpolated" for each in result.caveats)
     # The last cumulative share is 100 % of every group.
     few = len(set(result.key("answer").values)) <= _FEW_ANSWERS
-    names = _answers(result)
+    names = _answers(result, labels)
     label = "answer" if names else "number"
     percentiles = [Show(quantity="percentile", label=label, names=names)]
     shares = [Show(quantity="share"), Show(quantity="cumulative_share", drawn=few)]
@@ -223,12 +223,12 @@ def layout(result: Result[DistributionQuery]) -> list[Block]:
     summary += [replace(each, parts=["estimate"]) for each in (mean, deviation)]
     if len(differences):
         p = "adjusted_p_value" if len(differences) > 1 else "p_value"
-        against = result.rows[int(differences[0])]["against"]
+        against = labels.answer(query.groups, result.rows[int(differences[0])]["against"])
         label = f"difference of means from {against}"
         summary.append(Show(quantity="mean_difference", label=label, parts=["estimate", p]))
     return [
         Block(
-            title=f"Means · {about} by {quoted(query.groups)}",
+            title=f"Means · {about} by {labels.quoted(query.groups)}",
             lines=["group"],
             shows=summary,
             picture="dots",
@@ -250,10 +250,15 @@ def layout(result: Result[DistributionQuery]) -> list[Block]:
     ]
 
 
-def _answers(result: Result[DistributionQuery]) -> dict[str, str]:
+def _answers(result: Result[DistributionQuery], labels: Labels) -> dict[str, str]:
     """Return the answer of each rank or score; nothing for numeric answers."""
     scores = [each.values["scores"] for each in result.caveats if each.code == "scores"]
-    return {str(float(score)): answer for each in scores for answer, score in each.items()}
+    about = result.query.attribute
+    return {
+        str(float(score)): labels.answer(about, answer)
+        for each in scores
+        for answer, score in each.items()
+    }
 
 
 def _mean(result: Result[DistributionQuery]) -> str:
@@ -293,23 +298,23 @@ def decide(result: Result[DistributionQuery], at_level: AtLevel) -> tuple[list[T
     return tests, [*found, *claims]
 
 
-def state(result: Result[DistributionQuery], claim: Claim) -> str:
+def state(result: Result[DistributionQuery], claim: Claim, labels: Labels) -> str:
     """State the overall mean, or the difference of a group from the reference."""
-    about, what = quoted(result.query.attribute), _mean(result)
+    about, what = labels.quoted(result.query.attribute), _mean(result)
     if claim.kind == "untested":
         return f"Whether groups differ in {about} cannot be tested with these reports."
     if claim.by_rate:
         return count_in_words(claim, "differences of means")
     if claim.kind == "estimate":
         mean, *medians = (result.rows[place] for place in claim.rows)
-        names = _answers(result)
+        names = _answers(result, labels)
         middle = "".join(f", median {value_in_words(each, names)}" for each in medians)
         return f"{what.capitalize()} of {about}: {in_words(mean)}{middle} (all people)."
     each, said, p = claimed(result, claim)
     if claim.kind == "none found":
         return f"No significant difference in the {what} of {about} ({p})."
     here, against = (
-        quoted_items({str(result.query.groups): each[name]}) for name in ("group", "against")
+        labels.quoted_items({str(result.query.groups): each[name]}) for name in ("group", "against")
     )
     is_larger = {None: "differs", "more": "is larger", "less": "is smaller"}[claim.direction]
     means = [in_words(as_selected(result, claim, 1))] if len(claim.rows) > 1 else []

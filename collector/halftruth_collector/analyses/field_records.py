@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from ..estimation.equation import Equation, Factor, Predictor, Predictors, indicators, outcome_of
 from ..estimation.model import channel_of_outcome, perturbed_outcome_regression
+from .answering import decided
 from .coefficients import coefficient_rows
 from .regression import ANALYSIS, Fitted, caveats_of
 
@@ -110,7 +111,7 @@ def regress_records(
             caveats=[*caveats_of(asked, equation, Fitted(fit, "outcome"))],
         )
 
-    return ANALYSIS.decided(at_level(query.confidence), at_level)
+    return ANALYSIS.described(decided(ANALYSIS, at_level(query.confidence), at_level))
 
 
 def _column(records: Mapping[str, Sequence[Any]], name: str) -> np.ndarray:

@@ -8,9 +8,18 @@ import numpy as np
 from halftruth_shared import Schema
 from halftruth_shared.analyses.base import MiningQuery
 from halftruth_shared.analyses.itemsets import ItemsetsQuery
-from halftruth_shared.results import Block, Caveat, Result, Selection, Show, note, warning
+from halftruth_shared.results import (
+    Block,
+    Caveat,
+    Labels,
+    Result,
+    Selection,
+    Show,
+    note,
+    warning,
+)
 from halftruth_shared.results.claims import Claim, Test
-from halftruth_shared.results.wording import number, percent, quoted_items
+from halftruth_shared.results.wording import number, percent
 from numpy.typing import NDArray
 
 from ..estimation.intervals import SHARE
@@ -114,7 +123,7 @@ def decide(result: Result[ItemsetsQuery], _: AtLevel) -> tuple[list[Test], list[
     return [], [*claims, *result.claims]
 
 
-def state(result: Result[ItemsetsQuery], claim: Claim) -> str:
+def state(result: Result[ItemsetsQuery], claim: Claim, labels: Labels) -> str:
     """State the number of frequent itemsets, or the lower bound of an itemset."""
     threshold = percent(result.query.min_support)
     if claim.kind == "none found":
@@ -130,14 +139,14 @@ def state(result: Result[ItemsetsQuery], claim: Claim) -> str:
             f"{number(len(claim.rows), 0)} of {count} itemsets are significantly frequent"
             f" ({threshold} or more; false discovery rate {percent(claim.rate, 1)})."
         )
-    surest = quoted_items(result.rows[claim.rows[0]]["itemset"])
+    surest = labels.quoted_items(result.rows[claim.rows[0]]["itemset"])
     return (
         f"Of two answers or more, {surest} has the largest lower bound: at least"
         f" {lower_bound_in_words(claim)}."
     )
 
 
-def layout(result: Result[ItemsetsQuery]) -> list[Block]:
+def layout(result: Result[ItemsetsQuery], _: Labels) -> list[Block]:
     """Arrange a line for each itemset; a chart compares the clearest with the threshold."""
     threshold = result.query.min_support
     guessed = result.query.estimate == "likelihood"

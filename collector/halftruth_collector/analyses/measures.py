@@ -6,12 +6,20 @@ from typing import Any
 import numpy as np
 from halftruth_shared import ParameterError
 from halftruth_shared.analyses.measures import MeasuresQuery
-from halftruth_shared.results import Block, Key, Result, Show, Texts, note
+from halftruth_shared.results import (
+    Block,
+    Key,
+    Labels,
+    Result,
+    Show,
+    Texts,
+    note,
+)
 from halftruth_shared.results.caveats import listed
 from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.layout import in_words
 from halftruth_shared.results.quantities import quantity
-from halftruth_shared.results.wording import number, percent, quoted
+from halftruth_shared.results.wording import number, percent
 
 from ..estimation.answers import present_items
 from ..estimation.association import UNIDENTIFIED
@@ -79,10 +87,10 @@ def decide(result: Result[MeasuresQuery], at_level: AtLevel) -> tuple[list[Test]
     )
 
 
-def state(result: Result[MeasuresQuery], claim: Claim) -> str:
+def state(result: Result[MeasuresQuery], claim: Claim, labels: Labels) -> str:
     """State a measure, an associated pair, or the number of associated pairs."""
     if not result.query.maps_pairs:
-        about = listed([quoted(name) for name in result.query.attributes or ()])
+        about = listed([labels.quoted(name) for name in result.query.attributes or ()])
         if claim.kind == "untested":
             return f"No measure of {about} is known."
         measure = result.rows[claim.rows[0]]
@@ -98,7 +106,7 @@ def state(result: Result[MeasuresQuery], claim: Claim) -> str:
         return count_in_words(claim, "associations of pairs")
     pair = result.rows[claim.rows[0]]
     return (
-        f"{quoted(pair['row'])} and {quoted(pair['column'])} are associated"
+        f"{labels.quoted(pair['row'])} and {labels.quoted(pair['column'])} are associated"
         f" ({p_in_words(tested_by(result, claim))})."
     )
 
@@ -143,7 +151,7 @@ _SCALES: dict[str, tuple[float | None, tuple[str, ...]]] = {
 }
 
 
-def layout(result: Result[Any]) -> list[Block]:
+def layout(result: Result[Any], _: Labels) -> list[Block]:
     """Arrange the map of pairs, or the measures by the scales on which they can be compared."""
     if result.query.maps_pairs:
         parts = ["value", "interval", "adjusted_p_value"]

@@ -11,7 +11,14 @@ from halftruth_shared.analyses.microdata import (
     MicrodataResult,
     Variable,
 )
-from halftruth_shared.results import QUANTITIES, Block, Show, note, warning
+from halftruth_shared.results import (
+    QUANTITIES,
+    Block,
+    Labels,
+    Show,
+    note,
+    warning,
+)
 from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.wording import number
 
@@ -97,7 +104,7 @@ def _variable_name(name: str, used: set[str]) -> str:
     return unused
 
 
-def layout(result: MicrodataResult) -> list[Block]:
+def layout(result: MicrodataResult, _: Labels) -> list[Block]:
     """Arrange a line for each combination of answers."""
     shows = [Show(quantity="weight", parts=["value"])]
     return [Block(lines=[key.name for key in result.keys], shows=shows)]
@@ -108,7 +115,7 @@ def decide(result: MicrodataResult, _: AtLevel) -> tuple[list[Test], list[Claim]
     return [], [Claim(kind="counted", count=len(result.estimates))]
 
 
-def state(result: MicrodataResult, claim: Claim) -> str:
+def state(result: MicrodataResult, claim: Claim, _: Labels) -> str:
     """State the number of rows, and the number of people that they represent."""
     return (
         f"{number(claim.count or 0, 0)} combinations of answers stand for"

@@ -13,6 +13,7 @@ from halftruth_shared.results import (
     Block,
     Caveat,
     EstimateColumns,
+    Labels,
     Result,
     Show,
     note,
@@ -191,7 +192,7 @@ def decide(result: Result[OverviewQuery], _: AtLevel) -> tuple[list[Test], list[
     return [], claims
 
 
-def state(result: Result[OverviewQuery], claim: Claim) -> str:
+def state(result: Result[OverviewQuery], claim: Claim, _: Labels) -> str:
     """State the number of reports with their days, or the typical margin of error."""
     if claim.kind == "counted":
         days = [
@@ -212,7 +213,7 @@ def period(days: Sequence[Any]) -> str:
     return f"counted on {first}" if first == last else f"counted from {first} to {last}"
 
 
-def layout(result: Result[Any]) -> list[Block]:
+def layout(result: Result[Any], _: Labels) -> list[Block]:
     """Arrange a line for each answer, and one for each question."""
     known = result.estimates.texts("quantity").levels
     lines = ["question", "answer"]

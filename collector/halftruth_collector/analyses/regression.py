@@ -12,10 +12,17 @@ import scipy
 from halftruth_shared import DomainTooLarge, EstimateError, ParameterError, Survey
 from halftruth_shared.analyses.base import ModelFit
 from halftruth_shared.analyses.regression import RegressionQuery
-from halftruth_shared.results import Block, Caveat, Result, Show, note, warning
+from halftruth_shared.results import (
+    Block,
+    Caveat,
+    Labels,
+    Result,
+    Show,
+    note,
+    warning,
+)
 from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.long_table import Row
-from halftruth_shared.results.wording import items, quoted, quoted_items
 from numpy.typing import NDArray
 
 from ..estimation.answers import answers_of, nothing_missing, presence
@@ -319,11 +326,11 @@ def _fit_model(
     return fit_table(domain.table(joint, model.names), model)
 
 
-def layout(result: Result[RegressionQuery]) -> list[Block]:
+def layout(result: Result[RegressionQuery], labels: Labels) -> list[Block]:
     """Arrange a line for each term, and the intercept separately."""
     many = len(result.places("coefficient")) > 1
     tested = "adjusted_p_value" if many else "p_value"
-    about = items(_present(result)) or result.query.outcome
+    about = labels.items(_present(result)) or labels.question(result.query.outcome)
     if result.query.model == "linear":
         coefficient = Show(quantity="coefficient", parts=["against", "value", "interval", tested])
         return [
@@ -374,9 +381,9 @@ def decide(result: Result[RegressionQuery], at_level: AtLevel) -> tuple[list[Tes
     )
 
 
-def state(result: Result[RegressionQuery], claim: Claim) -> str:
+def state(result: Result[RegressionQuery], claim: Claim, labels: Labels) -> str:
     """State a coefficient with its effect, or that no predictor is significant."""
-    about = quoted_items(_present(result)) or quoted(result.query.outcome)
+    about = labels.quoted_items(_present(result)) or labels.quoted(result.query.outcome)
     if claim.kind == "untested":
         return f"No coefficient of {about} can be tested with these reports."
     if claim.by_rate:
@@ -385,22 +392,24 @@ def state(result: Result[RegressionQuery], claim: Claim) -> str:
     name = _tested(result).replace("_", " ")
     said = f"{name} {said}, {p}"
     if claim.kind == "none found":
-        against = f" against {items(row['against'])}" if row["against"] else ""
-        term = f"{quoted_items(row['term'])}{against}"
+        against = f" against {labels.items(row['against'])}" if row["against"] else ""
+        term = f"{labels.quoted_items(row['term'])}{against}"
         return f"No predictor of {about} is significant. Strongest evidence: {term}, {said}."
-    return f"{_effect(about, row, claim, linear=name == 'coefficient')}: {said}."
+    return f"{_effect(about, row, claim, labels, linear=name == 'coefficient')}: {said}."
 
 
-def _effect(about: str, row: Row, claim: Claim, *, linear: bool) -> str:
+def _effect(about: str, row: Row, claim: Claim, labels: Labels, *, linear: bool) -> str:
     """Describe the effect of a predictor by its direction."""
     term, against = row["term"], row["against"] or {}
     if len(term) > 1 or claim.direction is None:
-        return f"{about} depends on {quoted_items(term)}"
+        return f"{about} depends on {labels.quoted_items(term)}"
     [(question, answer)] = term.items()
     if answer == UNIT:
-        compared = f"each unit of {quoted(question)}"
+        compared = f"each unit of {labels.quoted(question)}"
     else:
-        compared = f"{quoted_items(term)} than with {against[question]}"
+        compared = (
+            f"{labels.quoted_items(term)} than with {labels.answer(question, against[question])}"
+        )
     if not linear:
         return f"{about} is {claim.direction} likely with {compared}"
     higher = {"more": "higher", "less": "lower"}[claim.direction]

@@ -14,6 +14,7 @@ from halftruth_shared.results import (
     Block,
     Caveat,
     EstimateColumns,
+    Labels,
     Result,
     Show,
     note,
@@ -206,7 +207,7 @@ def _result(
     )
 
 
-def layout(result: Result[RiskQuery]) -> list[Block]:
+def layout(result: Result[RiskQuery], _: Labels) -> list[Block]:
     """Arrange a line for each cell, followed by the risk of all people."""
     limit, alone = f"limit {percent(result.query.limit)}", ["value", "interval"]
     ways = [way for way in _WAYS if len(result.places(f"{way}risk"))]
@@ -246,7 +247,7 @@ def decide(result: Result[RiskQuery], _: AtLevel) -> tuple[list[Test], list[Clai
     return [], [Claim(kind="estimate", rows=worst)]
 
 
-def state(result: Result[RiskQuery], claim: Claim) -> str:
+def state(result: Result[RiskQuery], claim: Claim, _: Labels) -> str:
     """State the share of people above the limit, and the largest risk."""
     rows = [result.rows[place] for place in claim.rows]
     (above, largest), limit = (percent(row.value, 1) for row in rows), percent(result.query.limit)

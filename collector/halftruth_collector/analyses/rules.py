@@ -5,10 +5,20 @@ from typing import Any
 
 from halftruth_shared import Survey
 from halftruth_shared.analyses.rules import RulesQuery
-from halftruth_shared.results import Block, Caveat, Result, Row, Selection, Show, note, warning
+from halftruth_shared.results import (
+    Block,
+    Caveat,
+    Labels,
+    Result,
+    Row,
+    Selection,
+    Show,
+    note,
+    warning,
+)
 from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.layout import in_words
-from halftruth_shared.results.wording import number, quoted_items
+from halftruth_shared.results.wording import number
 
 from ..estimation.rules import Rules
 from .base import Analysis, AnalysisContext, asked
@@ -89,7 +99,7 @@ def decide(result: Result[RulesQuery], _: AtLevel) -> tuple[list[Test], list[Cla
     return [], [Claim(kind="counted", rows=usable, count=chosen.listed), *result.claims]
 
 
-def state(result: Result[RulesQuery], claim: Claim) -> str:
+def state(result: Result[RulesQuery], claim: Claim, labels: Labels) -> str:
     """State a rule, the number of rules, or the lower bound of a confidence."""
     if claim.kind == "none found":
         return "No matching rules."
@@ -102,18 +112,18 @@ def state(result: Result[RulesQuery], claim: Claim) -> str:
         return f"{rules}, {usable} of them usable."
     rule = result.rows[claim.rows[0]]
     if claim.kind == "estimate":
-        return f"{_sides(rule.keys)}, {in_words(rule)}."
+        return f"{_sides(rule.keys, labels)}, {in_words(rule)}."
     return (
-        f"{_sides(rule.keys)} has the largest lower bound of a confidence: at least"
+        f"{_sides(rule.keys, labels)} has the largest lower bound of a confidence: at least"
         f" {lower_bound_in_words(claim)}."
     )
 
 
-def _sides(keys: Mapping[str, Any]) -> str:
-    return f"{quoted_items(keys['antecedent'])} → {quoted_items(keys['consequent'])}"
+def _sides(keys: Mapping[str, Any], labels: Labels) -> str:
+    return " → ".join(labels.quoted_items(keys[side]) for side in ("antecedent", "consequent"))
 
 
-def layout(result: Result[RulesQuery]) -> list[Block]:
+def layout(result: Result[RulesQuery], _: Labels) -> list[Block]:
     """Arrange a line for each rule; for a single rule, its shares, and its measures by scale."""
     quantities = result.estimates.texts("quantity").levels
     if result.query.names_rule:

@@ -9,20 +9,25 @@ import numpy as np
 from halftruth_shared import Protection, Survey
 from halftruth_shared.analyses.overview import OverviewQuery
 from halftruth_shared.deadlines import check_deadline
-from halftruth_shared.results import Caveat, Result
-from halftruth_shared.results.charts import Chart, EstimateChart
+from halftruth_shared.results import (
+    Block,
+    Caveat,
+    Labels,
+    Result,
+)
+from halftruth_shared.results.charts import Chart
 from halftruth_shared.results.claims import Claim
-from halftruth_shared.results.layout import Cell, Grid, chart
-from halftruth_shared.results.presentation import Part, present
+from halftruth_shared.results.layout import Arranged, Cell, Grid
 from halftruth_shared.results.showing import contradicted, of_reports
-from halftruth_shared.results.wording import items, number, share, share_interval
+from halftruth_shared.results.wording import number, share, share_interval
 
 from ..estimation.independence import Departures
 from ..estimation.intervals import table_intervals
 from ..estimation.selection import listed_alpha
 from . import overview
+from .answering import answer
 from .base import AnalysisContext
-from .labels import Labels, labelled
+from .labels import labels_of
 
 #: Level of intervals, and 1 − probability of stating any false association.
 _CONFIDENCE = 0.95
@@ -43,7 +48,7 @@ class SurveyReport:
     title: str
     lead: str
     charts: tuple[Chart, ...]
-    tables: tuple[Part, ...]
+    tables: tuple[Arranged, ...]
     associations: Grid
     claim: Claim
     summary: str
@@ -54,27 +59,30 @@ class SurveyReport:
 def survey_report(counted: AnalysisContext) -> SurveyReport:
     """Return the report about a survey."""
     survey = counted.survey
-    found = overview.ANALYSIS.compute(counted, OverviewQuery(confidence=_CONFIDENCE))
-    impossible = {name for each in found.contradictions for name in each.attributes}
-    result = labelled(found, survey)
-    claim, associations = _associations(counted, impossible)
+    result = answer(overview.ANALYSIS, counted, OverviewQuery(confidence=_CONFIDENCE))
+    impossible = {name for each in result.contradictions for name in each.attributes}
+    labels = labels_of(survey)
+    tables = overview.ANALYSIS.present(result, labels).parts
+    claim, associations = _associations(counted, impossible, labels)
     counted_on = overview.period([*counted.days])
     return SurveyReport(
         title=survey.title_in(),
         lead=f"{', '.join(filter(None, [of_reports(result), counted_on]))}.",
-        charts=tuple(_charts(survey, result)),
-        tables=tuple(present(result).parts),
+        charts=tuple(_charts(survey, result, tables[0].block, labels)),
+        tables=tuple(tables),
         associations=associations,
         claim=claim,
         summary=_state(claim),
         methods=tuple(_methods(survey)),
-        not_usable=tuple(_not_usable(result)),
+        not_usable=tuple(_not_usable(result, labels)),
     )
 
 
-def _charts(survey: Survey, result: Result[OverviewQuery]) -> Iterator[Chart]:
+def _charts(
+    survey: Survey, result: Result[OverviewQuery], answers: Block, labels: Labels
+) -> Iterator[Chart]:
     """Yield a chart of each question, with its text and its precision as notes."""
-    [answers, *_] = result.layout
+    block = msgspec.structs.replace(answers, lines=["answer"], panels=0, most=None)
     named = result.key("question").values
     for question, name in zip(survey.schema.questions, dict.fromkeys(named), strict=True):
         check_deadline()
@@ -82,16 +90,16 @@ def _charts(survey: Survey, result: Result[OverviewQuery]) -> Iterator[Chart]:
         keys = [msgspec.structs.replace(k, values=k.values.take(rows)) for k in result.keys]
         alone = msgspec.structs.replace(result, keys=keys, estimates=result.estimates.take(rows))
         text = question.label_in()
-        notes = [text] if text != name else []
+        label = labels.question(name)
+        notes = [text] if text != label else []
         notes += [
             f"{each.values['reliability'].capitalize()}."
             for each in _doubtful(result)
             if each.values["question"] == name
         ]
-        drawn = chart(alone, answers)
-        if isinstance(drawn, EstimateChart):
-            panels = tuple(replace(panel, heading="") for panel in drawn.panels)
-            yield replace(drawn, title=name, notes=tuple(notes), panels=panels)
+        drawn = Arranged(alone, block, labels).chart
+        if drawn is not None:
+            yield replace(drawn, title=label, notes=tuple(notes))
 
 
 def _doubtful(result: Result[OverviewQuery]) -> list[Caveat]:
@@ -99,7 +107,9 @@ def _doubtful(result: Result[OverviewQuery]) -> list[Caveat]:
     return [each for each in result.caveats if each.code == "precision"]
 
 
-def _associations(counted: AnalysisContext, impossible: Collection[str]) -> tuple[Claim, Grid]:
+def _associations(
+    counted: AnalysisContext, impossible: Collection[str], labels: Labels
+) -> tuple[Claim, Grid]:
     """Test all pairs of questions that are not associated by design.
 
     Questions whose reports contradict the mechanism are left out.
@@ -123,7 +133,6 @@ def _associations(counted: AnalysisContext, impossible: Collection[str]) -> tupl
         return Claim(kind="none found", count=len(names)), Grid(header, [])
     # The listed answers were selected among all cells.
     alpha = listed_alpha(_CONFIDENCE, int(significant.sum()), int(test.tested.sum()))
-    labels = Labels.of(counted.survey.schema)
     order = np.argsort(test.clearest, kind="stable")[::-1]
     strongest = [test.departures[place] for place in order if significant[place]]
     lines = [_line(counted.survey, each, alpha, labels) for each in strongest[:_SHOWN]]
@@ -142,7 +151,7 @@ def _line(survey: Survey, departures: Departures, alpha: float, labels: Labels) 
     value, expected = float(table.value[cell]), float(departures.expected[cell])
     residual = float(departures.residuals[cell])
     return [
-        Cell(items(labels.items(answers))),
+        Cell(labels.items(answers)),
         Cell(share(value, (lower, upper)), value),
         Cell(share_interval((lower, upper)), lower),
         Cell(share(expected, (lower, upper)), expected),
@@ -212,9 +221,10 @@ def _methods(survey: Survey) -> list[tuple[str, str]]:
     )
 
 
-def _not_usable(result: Result[OverviewQuery]) -> list[str]:
+def _not_usable(result: Result[OverviewQuery], labels: Labels) -> list[str]:
     doubtful = _doubtful(result)
-    lines = [*contradicted(result), *(each.sentence for each in doubtful[:_NAMED])]
+    lines = contradicted(result, labels)
+    lines += [each.in_words(labels) for each in doubtful[:_NAMED]]
     left = len(doubtful) - _NAMED
     return (
         [*lines, f"{number(left)} more questions; each says so in its chart."]

@@ -4,11 +4,16 @@ from typing import Any
 
 import numpy as np
 from halftruth_shared.analyses.table import TableQuery
-from halftruth_shared.results import Block, Result, Show
+from halftruth_shared.results import (
+    Block,
+    Labels,
+    Result,
+    Show,
+)
 from halftruth_shared.results.caveats import listed
 from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.layout import in_words
-from halftruth_shared.results.wording import number, quoted, quoted_items
+from halftruth_shared.results.wording import number, quoted
 
 from ..estimation.columns import covariance_of
 from .base import Analysis, AnalysisContext, answer_keys, names_of_clearest
@@ -50,23 +55,22 @@ def decide(result: Result[TableQuery], at_level: AtLevel) -> tuple[list[Test], l
     return [], [Claim(kind="none found", count=len(values))]
 
 
-def state(result: Result[TableQuery], claim: Claim) -> str:
+def state(result: Result[TableQuery], claim: Claim, labels: Labels) -> str:
     """State the largest share, or that no share is significantly the largest."""
-    about = listed([quoted(key.title) for key in result.keys])
+    about = listed([quoted(labels.title(key)) for key in result.keys])
     if claim.kind == "largest":
         most = as_selected(result, claim)
-        answers = {key.title: most[key.name] for key in result.keys}
-        return f"{quoted_items(answers)} is the most frequent: {in_words(most)}."
+        return f"{labels.quoted_items(most.keys)} is the most frequent: {in_words(most)}."
     count = number(claim.count or 0, 0)
     if claim.kind == "untested":
         return f"Best guesses of the {count} shares of {about}, without intervals."
     return f"None of the {count} cells of {about} is significantly more frequent than all others."
 
 
-def layout(result: Result[Any]) -> list[Block]:
+def layout(result: Result[Any], labels: Labels) -> list[Block]:
     """Arrange a line for each cell, grouped by the first of several attributes."""
     names = [key.name for key in result.keys]
-    title = " × ".join(key.title for key in result.keys)
+    title = " × ".join(map(labels.title, result.keys))
     return [
         Block(
             title=f"Supports · {title}",

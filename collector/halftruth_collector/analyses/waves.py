@@ -21,6 +21,7 @@ from halftruth_shared.results import (
     Block,
     Caveat,
     EstimateColumns,
+    Labels,
     Quantity,
     Result,
     Show,
@@ -29,7 +30,6 @@ from halftruth_shared.results import (
     warning,
 )
 from halftruth_shared.results.claims import Claim, Test
-from halftruth_shared.results.wording import quoted, quoted_items
 
 from ..estimation.answers import category_code
 from ..estimation.bounds import Array
@@ -306,7 +306,7 @@ def decide(result: Result[WavesQuery], at_level: AtLevel) -> tuple[list[Test], l
     return decide_rows(result, at_level, "changed", places, name="score", rate=rate)
 
 
-def state(result: Result[WavesQuery], claim: Claim) -> str:
+def state(result: Result[WavesQuery], claim: Claim, labels: Labels) -> str:
     """State the most significant change or trend, or that no change is significant."""
     if claim.kind == "untested":
         few = "There are no two waves to compare, so there are levels alone."
@@ -315,10 +315,10 @@ def state(result: Result[WavesQuery], claim: Claim) -> str:
         return count_in_words(claim, "changes and trends")
     each, said, p = claimed(result, claim)
     of = quantity(each.quantity)
-    about = quoted_items({each["question"]: each["answer"]}) if each["answer"] else ""
-    about = about or f"the mean of {quoted(each['question'])}"
+    about = labels.quoted_items({each["question"]: each["answer"]}) if each["answer"] else ""
+    about = about or f"the mean of {labels.quoted(each['question'])}"
     if groups := result.query.groups:
-        here, other = (quoted_items({groups: each[name]}) for name in ("group", "against"))
+        here, other = (labels.quoted_items({groups: each[name]}) for name in ("group", "against"))
         about = f"the difference of {here} from {other} in {about}"
     since = f" from wave {each['since']} to wave {each['wave']}" if each["since"] else ""
     if claim.kind == "none found":
@@ -331,20 +331,18 @@ def state(result: Result[WavesQuery], claim: Claim) -> str:
     return f"{begin} {way}{since}: {of.title} {said}, {p}."
 
 
-def layout(result: Result[WavesQuery]) -> list[Block]:
+def layout(result: Result[WavesQuery], labels: Labels) -> list[Block]:
     """Arrange levels, followed by changes and trends: of shares, and of means."""
-    return [*_blocks(result, "share"), *_blocks(result, "mean")]
+    return [*_blocks(result, "share", labels), *_blocks(result, "mean", labels)]
 
 
-def _blocks(result: Result[WavesQuery], what: str) -> Iterator[Block]:
+def _blocks(result: Result[WavesQuery], what: str, labels: Labels) -> Iterator[Block]:
     level, title = what, f"{what[:1].upper()}{what[1:]}s"
     lines, label = ["question", "answer", "wave"], ""
-    if result.query.groups is not None:
+    if (groups := result.query.groups) is not None:
         level, title = f"{what}_difference", f"Differences of {what}s"
-        lines, label = (
-            [*lines[:2], "group", "wave"],
-            f"difference from {result.key('against').values[0]}",
-        )
+        against = labels.answer(groups, result.key("against").values[0])
+        lines, label = [*lines[:2], "group", "wave"], f"difference from {against}"
     if what == "mean":
         lines.remove("answer")
     if not len(result.places(level)):

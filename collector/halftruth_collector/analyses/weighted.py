@@ -11,6 +11,7 @@ from halftruth_shared.results import (
     Block,
     Caveat,
     EstimateColumns,
+    Labels,
     Result,
     Show,
     Texts,
@@ -20,7 +21,6 @@ from halftruth_shared.results import (
 from halftruth_shared.results.caveats import listed
 from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.layout import in_words, value_in_words
-from halftruth_shared.results.wording import quoted, quoted_items
 from msgspec.structs import replace
 
 from ..estimation.bounds import Array, normal_quantile
@@ -207,7 +207,7 @@ def _by_question(
         yield first
 
 
-def layout(result: Result[WeightedQuery]) -> list[Block]:
+def layout(result: Result[WeightedQuery], labels: Labels) -> list[Block]:
     """Arrange a line for each answer, with its share given the margins, and without them."""
     how, label = {
         "raking": ("weighted to", "weighted"),
@@ -215,7 +215,7 @@ def layout(result: Result[WeightedQuery]) -> list[Block]:
     }[result.query.method]
     return [
         Block(
-            title=f"Answers · {how} {listed([*map(quoted, result.query.margins)])}",
+            title=f"Answers · {how} {listed([*map(labels.quoted, result.query.margins)])}",
             lines=["question", "answer"],
             shows=[
                 Show(quantity="share", label=label),
@@ -242,14 +242,14 @@ def decide(result: Result[WeightedQuery], at_level: AtLevel) -> tuple[list[Test]
     return result.tests, [Claim(kind="estimate", rows=rows, sets=sets)]
 
 
-def state(result: Result[WeightedQuery], claim: Claim) -> str:
+def state(result: Result[WeightedQuery], claim: Claim, labels: Labels) -> str:
     """State a share with and without the margins."""
     if claim.kind == "untested":
         return "With these margins no share is defined."
     most, without = as_selected(result, claim), result.rows[claim.rows[1]]
     said = in_words(most)
     return (
-        f"Weighting changes {quoted_items({most['question']: most['answer']})} most: {said},"
+        f"Weighting changes {labels.quoted_items({most['question']: most['answer']})} most: {said},"
         f" {value_in_words(without)} unweighted."
     )
 

@@ -8,8 +8,10 @@ from typing import Any
 import click
 from halftruth_shared import read_survey
 from halftruth_shared.analyses.reading import read
+from halftruth_shared.results.presentation import present
 
 from ..analyses import ANALYSES, Analysis
+from ..analyses.answering import answer_pilot
 from . import options
 from .output import show, table
 from .records import Pilot
@@ -25,7 +27,8 @@ def command(analysis: Analysis[Any, Any]) -> click.Command:
         query = read(analysis.query, options.query_texts(given))
         if pilot is not None and analysis.from_pilot is not None:
             written = read_survey(survey)
-            result = analysis.from_pilot(written, query, Pilot(pilot, written.schema))
+            found = answer_pilot(analysis, written, query, Pilot(pilot, written.schema))
+            result = analysis.described(found)
         else:
             result = result_of(analysis, query, survey, database, url, token)
         show(result, form, partial(_lines, analysis), analysis.chart, plot)
@@ -54,7 +57,7 @@ def command(analysis: Analysis[Any, Any]) -> click.Command:
 
 def _lines(analysis: Analysis[Any, Any], result: Any) -> Iterator[str]:
     """Yield the parts of a result in the order of its page."""
-    shown = analysis.present(result)
+    shown = present(result, title=analysis.title)
     yield from filter(None, (shown.title, shown.headline, *shown.basis, *shown.warnings))
     yield from ("", table(shown.grid.header, shown.grid.rows)) if shown.grid.rows else ()
     for part in shown.parts[1:]:

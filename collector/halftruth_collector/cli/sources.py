@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from halftruth_shared import ParameterError
 
-from ..analyses import Analysis, AnalysisContext, stored
+from ..analyses import Analysis, AnalysisContext, answer, stored
 from ..analyses.base import Q, R
 from ..collector_store import open_existing_store
 from ..ops.settings import Config
@@ -31,7 +31,7 @@ def result_of(
     """Return the result of a query, from a remote collector or a local database."""
     if url is None:
         with counted_in(database, survey) as counted:
-            return analysis.compute(counted, query)
+            return analysis.described(answer(analysis, counted, query))
     if token is None:
         raise ParameterError(
             "--token: expected an analyst's token with --url, or HALFTRUTH_TOKEN", field="token"

@@ -104,7 +104,7 @@ def negotiate() -> Format:
     return types[best]
 
 
-def encode(result: Result[Any], format: Format) -> bytes:
+def encode(analysis: Analysis[Any, Any], result: Result[Any], format: Format) -> bytes:
     """Encode a result in a format.
 
     Raises
@@ -120,7 +120,9 @@ def encode(result: Result[Any], format: Format) -> bytes:
         return to_csv(Covariance(result)).encode()
     if format == "csv":
         return to_csv(result).encode()
-    return to_parquet(result) if format == "parquet" else encode_message(result)
+    if format == "parquet":
+        return to_parquet(result)
+    return encode_message(analysis.described(result))
 
 
 def respond(content: bytes, format: Format, name: str) -> Response:

@@ -6,7 +6,7 @@ command line, the pages and the methods of ``Analyst`` are derived from it.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -195,7 +195,14 @@ R = TypeVar("R", bound=Result[Any])
 
 
 class Query(Request, Generic[R], frozen=True, kw_only=True):
-    """Query with result `R`; the module that defines it names the analysis."""
+    """Query with result `R`; the module that defines it names the analysis.
+
+    `of_series` is whether it is about all waves of a series, and `needs_many_tables` whether it
+    needs tables of many sets of questions unless it names some.
+    """
+
+    of_series: ClassVar[bool] = False
+    needs_many_tables: ClassVar[bool] = False
 
 
 class FilteredQuery(Query[R], Generic[R], frozen=True, kw_only=True):
@@ -230,6 +237,8 @@ MinSupport = Annotated[
 
 class MiningQuery(EstimateQuery[R], Generic[R], frozen=True, kw_only=True):
     """Query that selects itemsets or rules by support."""
+
+    needs_many_tables: ClassVar[bool] = True
 
     min_support: MinSupport
     max_length: (

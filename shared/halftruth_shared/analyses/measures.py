@@ -1,6 +1,6 @@
 """Association measures of two questions, and the map of all pairs."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 from msgspec import Meta
@@ -30,6 +30,8 @@ class MeasuresQuery(AnsweredQuery[Result[Any]], frozen=True, kw_only=True):
     cells of the pair. Intervals of ratios are on the logarithmic scale. Nonnegative measures that
     are 0 at independence are corrected for bias and truncated at 0.
     """
+
+    needs_many_tables: ClassVar[bool] = True
 
     attributes: Associated | None = None
     present: Presence = msgspec.field(default_factory=dict)

@@ -1,6 +1,6 @@
 """Levels, changes and trends over the waves of a series."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 from msgspec import Meta
@@ -18,6 +18,8 @@ class WavesQuery(AnsweredQuery[Result[Any]], frozen=True, kw_only=True):
     p-values are adjusted for all changes and trends of the result. With groups, levels are
     differences of each group from the reference.
     """
+
+    of_series: ClassVar[bool] = True
 
     attributes: (
         Annotated[AttributeNames, Meta(description="Which questions; by default all.")] | None

@@ -3,11 +3,14 @@
 from ..columns import AnswerSets, Column, Texts
 from .blocks import Block, Show
 from .caveats import Caveat, note, warning
-from .long_table import EstimateColumns, Key, Row, Selection
+from .keys import Key
+from .labels import NAMES, Labels
+from .long_table import EstimateColumns, Row, Selection
 from .quantities import QUANTITIES, Quantity, quantity
 from .result import Result
 
 __all__ = [
+    "NAMES",
     "QUANTITIES",
     "AnswerSets",
     "Block",
@@ -15,6 +18,7 @@ __all__ = [
     "Column",
     "EstimateColumns",
     "Key",
+    "Labels",
     "Quantity",
     "Result",
     "Row",

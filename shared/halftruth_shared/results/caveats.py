@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, field
 
 from ..protocol.base import Message
-from .wording import half_width, items, number, percent, quoted, quoted_items
+from .labels import NAMES, Labels
+from .wording import half_width, number, percent
 from .wording import p_value as p_in_words
 
 #: A warning must be read before drawing conclusions; a note describes the method.
@@ -33,24 +34,28 @@ class Caveat(Message, frozen=True, kw_only=True):
     values: dict[str, Any] = field(default_factory=dict)
     weight: Weight = "note"
 
+    def in_words(self, labels: Labels) -> str:
+        """Format as a sentence, with labels of questions and answers."""
+        return WORDS[self.code](labels, **self.values)
+
     @property
     def sentence(self) -> str:
-        """The caveat as a sentence."""
-        return WORDS[self.code](**self.values)
+        """The caveat as a sentence, with names of questions and answers."""
+        return self.in_words(NAMES)
 
 
 #: Questions from here on have their precision in one sentence.
 _SEVERAL = 3
 
 
-def sentences(caveats: Sequence[Caveat]) -> list[str]:
+def sentences(caveats: Sequence[Caveat], labels: Labels) -> list[str]:
     """Return the sentences of caveats, with the precision of several questions in one of them."""
     several = [each for each in caveats if each.code == "precision" and "question" in each.values]
     if len(several) < _SEVERAL:
-        return [each.sentence for each in caveats]
-    joined = _precision_of_questions([each.values for each in several])
+        return [each.in_words(labels) for each in caveats]
+    joined = _precision_of_questions(labels, [each.values for each in several])
     return [
-        joined if each is several[0] else each.sentence
+        joined if each is several[0] else each.in_words(labels)
         for each in caveats
         if each is several[0] or each not in several
     ]
@@ -86,10 +91,11 @@ def few(names: Sequence[str], most: int = 4) -> str:
     return "; ".join([*names[:most], *rest])
 
 
-def _precision_of_questions(questions: Sequence[Mapping[str, Any]]) -> str:
+def _precision_of_questions(labels: Labels, questions: Sequence[Mapping[str, Any]]) -> str:
     """Describe the typical margins of several questions, the least precise ones first.
 
     >>> _precision_of_questions(
+    ...     NAMES,
     ...     [
     ...         {"question": "sex", "reliability": "barely usable", "margin": 0.052},
     ...         {"question": "age", "reliability": "not usable", "margin": 0.11},
@@ -105,7 +111,7 @@ def _precision_of_questions(questions: Sequence[Mapping[str, Any]]) -> str:
         if "margin" not in each and not each.get("unbounded"):
             said = "too few reports"
         by_word.setdefault(each["reliability"], []).append(
-            (-margin, f"{quoted(each['question'])} ({said})")
+            (-margin, f"{labels.quoted(each['question'])} ({said})")
         )
     words = [word for word in ("not usable", "barely usable", "usable") if word in by_word]
     text = " ".join(
@@ -122,6 +128,7 @@ def _precision_of_questions(questions: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _precision(
+    labels: Labels,
     reliability: str,
     margin: float | None = None,
     unbounded: bool = False,
@@ -154,11 +161,13 @@ def _precision(
             f"; with about {few_reports:.1f} reports for each cell, intervals cover the true value"
             " less often than stated"
         )
-    about = quoted(question) if question else length and f"Length {length}"
+    about = labels.quoted(question) if question else length and f"Length {length}"
     return f"{about} is {reliability}: {text}." if about else f"{reliability.capitalize()}: {text}."
 
 
-def _unexamined(length: int, what: str, margin: float | None = None, threshold: float = 0) -> str:
+def _unexamined(
+    _: Labels, length: int, what: str, margin: float | None = None, threshold: float = 0
+) -> str:
     """Explain why itemsets or rules of at least some length were not examined."""
     longer = f"{what[:1].upper()}{what[1:]} of {length} or more answers were not examined"
     if margin is None:
@@ -170,6 +179,7 @@ def _unexamined(length: int, what: str, margin: float | None = None, threshold: 
 
 
 def _guess(
+    labels: Labels,
     reliability: str,
     length: int,
     error: float | None = None,
@@ -186,18 +196,18 @@ def _guess(
     if length > 1 and not learned:
         text += "; held-out reports show no association, so answers are treated as independent"
     if question:
-        return f"{quoted(question)} is {reliability}: {text}."
+        return f"{labels.quoted(question)} is {reliability}: {text}."
     return f"{reliability.capitalize()}: {text}."
 
 
-def _adjusted(rate: float, what: str) -> str:
+def _adjusted(_: Labels, rate: float, what: str) -> str:
     return (
         f"Each interval is for a single {what}. Adjusted p-values control the false discovery rate:"
         f" those up to {percent(rate)} are significant."
     )
 
 
-def _equality(by_model: bool) -> str:
+def _equality(_: Labels, by_model: bool) -> str:
     tests = "Wald tests by the model" if by_model else "score tests"
     return (
         f"p-values are of {tests} and assume equal shares, so they can disagree with the interval."
@@ -206,49 +216,56 @@ def _equality(by_model: bool) -> str:
     )
 
 
-def _scores(question: str, kind: str, scores: Mapping[str, float]) -> str:
+def _scores(labels: Labels, question: str, kind: str, scores: Mapping[str, float]) -> str:
     """List the scores of the answers to a question."""
     each = ", ".join(
-        answer if answer == number(score) else f"{answer} {number(score)}"
+        name if name == number(score) else f"{name} {number(score)}"
         for answer, score in scores.items()
+        for name in [labels.answer(question, answer)]
     )
-    return f"The answers to {quoted(question)} count as {kind}s: {each}."
+    return f"The answers to {labels.quoted(question)} count as {kind}s: {each}."
 
 
-def _about(question: str) -> str:
-    return f"{quoted(question)}: " if question else ""
+def _about(labels: Labels, question: str) -> str:
+    return f"{labels.quoted(question)}: " if question else ""
 
 
-def _margins(margins: Mapping[str, Mapping[str, float]]) -> str:
+def _margins(labels: Labels, margins: Mapping[str, Mapping[str, float]]) -> str:
     """List known distributions of answers.
 
-    >>> _margins({"sex": {"female": 0.6, "male": 0.4}}).replace(chr(0x202F), " ")
+    >>> _margins(NAMES, {"sex": {"female": 0.6, "male": 0.4}}).replace(chr(0x202F), " ")
     'Margins: sex (female 60.0 %, male 40.0 %).'
     """
     each = (
-        f"{quoted(name)} ({', '.join(f'{a} {percent(share, 1)}' for a, share in shares.items())})"
+        f"{labels.quoted(name)}"
+        f" ({', '.join(f'{labels.answer(name, a)} {percent(s, 1)}' for a, s in shares.items())})"
         for name, shares in margins.items()
     )
     return f"Margins: {listed([*each])}."
 
 
 def _weights(
-    people: float, smallest: float, largest: float, design_effect: float, question: str = ""
+    labels: Labels,
+    people: float,
+    smallest: float,
+    largest: float,
+    design_effect: float,
+    question: str = "",
 ) -> str:
     return (
-        f"{_about(question)}Sum of weights {number(people, 0)}; weights from {number(smallest, 2)}"
-        f" to {number(largest, 2)} times their mean, with a design effect of"
+        f"{_about(labels, question)}Sum of weights {number(people, 0)}; weights from"
+        f" {number(smallest, 2)} to {number(largest, 2)} times their mean, with a design effect of"
         f" {number(design_effect, 2)} due to weighting."
     )
 
 
 def _no_coefficients(
-    reason: str, terms: Sequence[Mapping[str, str]], by_model: bool = False
+    labels: Labels, reason: str, terms: Sequence[Mapping[str, str]], by_model: bool = False
 ) -> str:
     """Explain why a regression has no coefficients, and which terms are least precise."""
     text = f"{reason[:1].upper()}{reason[1:]}"
     if terms:
-        names = listed([items(each) or "the intercept" for each in terms])
+        names = listed([labels.items(each) or "the intercept" for each in terms])
         text += f"; least precise: {names}"
     if by_model:
         return f"{text}. The choice “estimate: model” needs fewer reports, but assumes more."
@@ -256,11 +273,17 @@ def _no_coefficients(
 
 
 def _regression(
-    method: str, question: str = "", answers: Mapping[str, str] | None = None, own: bool = False
+    labels: Labels,
+    method: str,
+    question: str = "",
+    answers: Mapping[str, str] | None = None,
+    own: bool = False,
 ) -> str:
     """Describe the outcome of a regression, and how it was estimated."""
     about = (
-        f"log odds of {quoted_items(answers)}" if answers else f"mean score of {quoted(question)}"
+        f"log odds of {labels.quoted_items(answers)}"
+        if answers
+        else f"mean score of {labels.quoted(question)}"
     )
     by = {
         "moment": "from the unbiased tables of these answers, without assumptions about how answers"
@@ -275,7 +298,7 @@ def _regression(
     return f"Regression of the {about}. Estimated {by[method]}"
 
 
-def _held_constant(interactions: bool) -> str:
+def _held_constant(_: Labels, interactions: bool) -> str:
     assumed = (
         "no interactions besides those in the equation"
         if interactions
@@ -288,7 +311,7 @@ def _held_constant(interactions: bool) -> str:
     )
 
 
-def _tested(method: str, odds: bool, test: str) -> str:
+def _tested(_: Labels, method: str, odds: bool, test: str) -> str:
     if not odds:
         return (
             "p-values are of score tests; an interval contains the values that such a test does not"
@@ -302,7 +325,7 @@ def _tested(method: str, odds: bool, test: str) -> str:
     return "Intervals are normal approximations, and the p-values are of Wald tests."
 
 
-def _effective(reports: float) -> str:
+def _effective(_: Labels, reports: float) -> str:
     return f"Effective sample size: {number(reports, 0)} answers without perturbation."
 
 
@@ -315,13 +338,15 @@ def _waves(numbers: Sequence[int]) -> str:
     return f"wave{'s' * (len(numbers) > 1)} {listed([*map(str, numbers)])}"
 
 
-def _not_comparable(question: str, waves: Sequence[int], reason: str, compared: bool) -> str:
+def _not_comparable(
+    labels: Labels, question: str, waves: Sequence[int], reason: str, compared: bool
+) -> str:
     """Name a question that differs in some waves, and say whether it is compared."""
     begin = "Compared nevertheless" if compared else "Not compared"
-    return f"{begin}: {quoted(question)} in {_waves(waves)} ({reason})."
+    return f"{begin}: {labels.quoted(question)} in {_waves(waves)} ({reason})."
 
 
-def _compared(waves: Sequence[Mapping[str, Any]]) -> str:
+def _compared(_: Labels, waves: Sequence[Mapping[str, Any]]) -> str:
     each = (
         f"wave {wave['wave']} ({wave['survey']}) {number(wave['reports'], 0)} reports,"
         f" γ = {wave['gamma']}"
@@ -330,7 +355,7 @@ def _compared(waves: Sequence[Mapping[str, Any]]) -> str:
     return f"Compared: {'; '.join(each)}."
 
 
-def _changes(target: str) -> str:
+def _changes(_: Labels, target: str) -> str:
     whom = {
         "population": "Changes refer to the sampled population.",
         "respondents": "Changes refer to exactly the respondents of each wave.",
@@ -342,7 +367,7 @@ def _changes(target: str) -> str:
     )
 
 
-def _unlinked(invited: Sequence[int]) -> str:
+def _unlinked(_: Labels, invited: Sequence[int]) -> str:
     text = "Reports are not linked between waves, so individual changes cannot be estimated"
     if not invited:
         return f"{text}."
@@ -352,7 +377,7 @@ def _unlinked(invited: Sequence[int]) -> str:
     )
 
 
-def _nearest(uncertain: int, cells: int) -> str:
+def _nearest(_: Labels, uncertain: int, cells: int) -> str:
     said = (
         "Risks are computed from the nonnegative table nearest to the unbiased estimate, for cells"
         " of at least half a person."
@@ -367,7 +392,7 @@ def _nearest(uncertain: int, cells: int) -> str:
     )
 
 
-def _errors_of_risk(rate: float, replicates: int) -> str:
+def _errors_of_risk(_: Labels, rate: float, replicates: int) -> str:
     return (
         f"All intervals of a quantity hold together with a probability of at least"
         f" {percent(1 - rate)}. They are from {number(replicates)} tables that other reports of the"
@@ -375,13 +400,13 @@ def _errors_of_risk(rate: float, replicates: int) -> str:
     )
 
 
-def _no_errors_of_risk() -> str:
+def _no_errors_of_risk(_: Labels) -> str:
     return (
         "The table is too large to compute the errors of these numbers, so none of them is usable."
     )
 
 
-def _no_posterior(prior: float, posterior: float) -> str:
+def _no_posterior(_: Labels, prior: float, posterior: float) -> str:
     return (
         "The risk is not a posterior probability. For the answer about which a report reveals most,"
         f" the table alone gives {percent(prior, 1)}; with the report of a known person it is"
@@ -389,7 +414,7 @@ def _no_posterior(prior: float, posterior: float) -> str:
     )
 
 
-def _days(days: Mapping[str, int]) -> str:
+def _days(_: Labels, days: Mapping[str, int]) -> str:
     """List the number of reports of the last days."""
     last = [f"{day} {number(reports, 0)}" for day, reports in sorted(days.items())[-MAX_DAYS:]]
     before = len(days) - len(last)
@@ -404,151 +429,154 @@ WORDS: Mapping[str, Words] = {
     "effective reports": _effective,
     "adjusted": _adjusted,
     "p-values of shares": _equality,
-    "open ratios": lambda: (
+    "open ratios": lambda _: (
         "Where a denominator is not significantly above zero, its ratio has no upper end."
     ),
-    "base of shares": lambda questions: (
-        f"Each share is among people with the same answer to {listed([*map(quoted, questions)])}."
+    "base of shares": lambda labels, questions: (
+        "Each share is among people with the same answer to"
+        f" {listed([*map(labels.quoted, questions)])}."
         if questions
         else "Each share is among all people."
     ),
-    "departures": lambda rate, layers: (
+    "departures": lambda _, rate, layers: (
         "▲ significantly more and ▼ significantly fewer people than under independence"
         f"{' within each layer' * layers} (false discovery rate {percent(rate)} among the cells)."
     ),
-    "open groups": lambda groups: (
+    "open groups": lambda labels, groups: (
         "Shares within these groups can have any value, because the size of the group is not"
-        f" significantly above zero: {few([*map(quoted_items, groups)])}."
+        f" significantly above zero: {few([*map(labels.quoted_items, groups)])}."
     ),
-    "several options": lambda question: (
-        f"{quoted(question)} allows several options: each share is among all people, and shares do"
-        f" not add up to {percent(1)}. The test is that of the most significant option."
+    "several options": lambda labels, question: (
+        f"{labels.quoted(question)} allows several options: each share is among all people, and"
+        f" shares do not add up to {percent(1)}. The test is that of the most significant option."
     ),
-    "even margins": lambda: "Placeholders with equal shares: enter known margins.",
+    "even margins": lambda _: "Placeholders with equal shares: enter known margins.",
     "margins": _margins,
-    "unlikely margins": lambda p_value, question="": (
-        f"{_about(question)}The respondents do not have these margins (p-value"
+    "unlikely margins": lambda labels, p_value, question="": (
+        f"{_about(labels, question)}The respondents do not have these margins (p-value"
         f" {p_in_words(p_value)}): if people are missing, calibration is biased."
     ),
     "weights": _weights,
-    "raking": lambda: (
+    "raking": lambda _: (
         "Raking corrects for nonresponse only as far as it depends on the questions of the margins."
     ),
-    "calibration": lambda: (
+    "calibration": lambda _: (
         "Calibration does not correct for nonresponse; it assumes that everybody responded."
     ),
     "days": _days,
-    "none unknown": lambda question: (
-        f"{quoted(question)}: the reports do not show how many chose no option."
+    "none unknown": lambda labels, question: (
+        f"{labels.quoted(question)}: the reports do not show how many chose no option."
     ),
-    "rare by model": lambda: (
+    "rare by model": lambda _: (
         "A model has no negative shares, so its intervals for rare answers are too narrow: in"
         " simulated surveys, up to 25 % of the intervals for a share of 1 % miss it. Moment"
         " estimates keep their level."
     ),
-    "best guesses": lambda: "Supports are best guesses without intervals.",
+    "best guesses": lambda _: "Supports are best guesses without intervals.",
     "unexamined": _unexamined,
-    "frequent": lambda rate: (
+    "frequent": lambda _, rate: (
         "Frequent: significantly above the threshold (adjusted p-value up to"
         f" {percent(rate)}, of two-sided tests). Others are undecided."
     ),
-    "left out": lambda count: (
+    "left out": lambda _, count: (
         f"Left out: {number(count, 0)} rule{'' if count == 1 else 's'} whose support is not"
         " significantly above zero; include_uncertain adds them."
     ),
-    "unordered": lambda question: (
-        f"The survey does not declare the answers to {quoted(question)} as ordered; they are used"
-        " in the order of the survey."
+    "unordered": lambda labels, question: (
+        f"The survey does not declare the answers to {labels.quoted(question)} as ordered; they are"
+        " used in the order of the survey."
     ),
     "scores": _scores,
-    "bin error": lambda error: (
+    "bin error": lambda _, error: (
         "Numbers are represented by the midpoints of their bins: this changes means and standard"
         f" deviations by at most {number(error)}, in addition to their intervals."
     ),
-    "interpolated": lambda: (
+    "interpolated": lambda _: (
         "Percentiles are interpolated within bins; the bins at both ends of an interval are valid"
         " for any distribution within them."
     ),
-    "falling": lambda: (
+    "falling": lambda _: (
         "If an estimate below 0 makes cumulative shares decrease, percentiles are computed from"
         " nondecreasing cumulative shares."
     ),
-    "overlap": lambda: (
+    "overlap": lambda _: (
         "Judge by the differences and their p-values, not by whether intervals of means overlap."
     ),
-    "few reports": lambda reports: (
+    "few reports": lambda _, reports: (
         f"With about {reports:.1f} reports for each cell, intervals cover the true value less often"
         " than stated."
     ),
-    "untested coefficients": lambda limit: (
+    "untested coefficients": lambda _, limit: (
         "Coefficients without a p-value are too imprecise to test: if all answers were independent,"
         f" their standard error would be above {limit}. Their intervals may cover the true value"
         " less often than stated."
     ),
     "no coefficients": _no_coefficients,
     "regression": _regression,
-    "odds ratios": lambda: (
+    "odds ratios": lambda _: (
         "Odds ratios are farther from 1 than ratios of shares. The average change (average marginal"
         " effect) is that of the probability of the answer if everybody gave one answer instead of"
         " the other, or per unit of scores."
     ),
     "held constant": _held_constant,
     "p-values of coefficients": _tested,
-    "left out of regression": lambda: (
+    "left out of regression": lambda _: (
         "People with a missing answer to one of these questions are left out, assuming that this is"
         " unrelated to the outcome."
     ),
-    "merged": lambda groups: (
+    "merged": lambda labels, groups: (
         "Rare answers were merged for τ, by their shares alone:"
-        f" {few([*map(quoted_items, groups)])}. The p-values are for all answers."
+        f" {few([*map(labels.quoted_items, groups)])}. The p-values are for all answers."
     ),
-    "concentration": lambda: (
+    "concentration": lambda _: (
         "Goodman and Kruskal’s τ, corrected for chance: the share by which the Gini index of the"
         " column question falls if the answer to the row question is known. A pair that is not"
         " significant may still be associated; the reports cannot show it."
     ),
-    "by design": lambda pairs: (
-        f"Not tested: {few([' and '.join(map(quoted, pair)) for pair in pairs])}. One is asked"
-        " after certain answers to the other, so that they depend on each other by design."
+    "by design": lambda labels, pairs: (
+        f"Not tested: {few([' and '.join(map(labels.quoted, pair)) for pair in pairs])}. One is"
+        " asked after certain answers to the other, so that they depend on each other by design."
     ),
-    "presence": lambda answers: f"Presence means {quoted_items(answers)}.",
-    "near zero": lambda: "The support of the rule is not significantly above zero.",
-    "sides": lambda: "For measures, a side of a rule is present if all of its items hold.",
-    "no series": lambda: "This survey belongs to no series.",
-    "wave left out": lambda wave, survey, reason: f"Wave {wave} ({survey}) is left out: {reason}.",
+    "presence": lambda labels, answers: f"Presence means {labels.quoted_items(answers)}.",
+    "near zero": lambda _: "The support of the rule is not significantly above zero.",
+    "sides": lambda _: "For measures, a side of a rule is present if all of its items hold.",
+    "no series": lambda _: "This survey belongs to no series.",
+    "wave left out": lambda _, wave, survey, reason: (
+        f"Wave {wave} ({survey}) is left out: {reason}."
+    ),
     "not comparable": _not_comparable,
     "compared waves": _compared,
     "changes": _changes,
     "unlinked": _unlinked,
-    "trends": lambda: (
+    "trends": lambda _: (
         "A trend is the slope of a straight line per wave, in points or in the unit of a mean; each"
         " wave is weighted by its precision."
     ),
-    "perturbed": lambda: (
+    "perturbed": lambda _: (
         "These are randomly perturbed reports, not answers; all estimates are computed from them."
     ),
-    "no person": lambda: (
+    "no person": lambda _: (
         "No row is a person: each is a combination of answers, with the estimated number of"
         " respondents who give it. All values are computed from perturbed reports."
     ),
-    "replicate weights": lambda scale: (
+    "replicate weights": lambda _, scale: (
         f"The variance of a statistic is {number(scale, 2)} times the sum of the squared"
         " differences between its replicates and its value."
     ),
-    "known margins": lambda questions: (
-        f"Weighted to known margins of {listed([*map(quoted, questions)])}."
+    "known margins": lambda labels, questions: (
+        f"Weighted to known margins of {listed([*map(labels.quoted, questions)])}."
     ),
-    "drawn": lambda length: (
+    "drawn": lambda _, length: (
         f"These rows represent more combinations of answers. Tables of {length} questions are"
         " exact; other statistics have an additional error that the replicate weights do not"
         " include."
     ),
-    "pilot": lambda people: f"These are {number(people, 0)} people of a pilot, not reports.",
+    "pilot": lambda _, people: f"These are {number(people, 0)} people of a pilot, not reports.",
     "nearest table": _nearest,
     "no posterior": _no_posterior,
     "errors of risk": _errors_of_risk,
     "no errors of risk": _no_errors_of_risk,
-    "association estimates": lambda: (
+    "association estimates": lambda _: (
         "χ² and G² are estimates of association, corrected for chance and perturbation, not tests;"
         " a cross-tabulation has the test of independence."
     ),

@@ -18,7 +18,9 @@ from ..deadlines import check_deadline
 from .blocks import Block, Show
 from .charts import Axis, Chart, Curve, CurveChart, EstimateChart, HeatMap, Mark, Panel
 from .charts import Reference as Line
-from .long_table import Key, LongTable, Row, key_text
+from .keys import Key, key_text
+from .labels import NAMES, Labels
+from .long_table import LongTable, Row
 from .quantities import Quantity, quantity
 from .wording import (
     GAP,
@@ -96,15 +98,17 @@ _BETWEEN = {"consequent": " → ", "against": " against "}
 
 
 class Arranged:
-    """Rows of a result arranged in a block.
+    """Rows of a result arranged in a block: a table, perhaps with a chart.
 
-    `places` has the row of each line, value of the key across, and show; −1 for missing ones.
+    `places` has the row of each line, value of the key across, and show; −1 for missing ones. The
+    values of `keys` are labels.
     """
 
-    def __init__(self, result: LongTable[Any], block: Block) -> None:
-        self.result, self.block = result, block
-        self.lines = [result.key(name) for name in block.lines]
-        self.across = None if block.across is None else result.key(block.across)
+    def __init__(self, result: LongTable[Any], block: Block, labels: Labels = NAMES) -> None:
+        self.result, self.block, self.labels = result, block, labels
+        self.keys = {key.name: labels.key(key, result.keys) for key in result.keys}
+        self.lines = [self.keys[name] for name in block.lines]
+        self.across = None if block.across is None else self.keys[block.across]
         quantities = result.estimates.texts("quantity")
         if block.stacked and not (self.lines and self.lines[-1].blank):
             titles = {show.quantity: show.of.title for show in block.shows}
@@ -124,6 +128,21 @@ class Arranged:
         self.places[line, across, shows[rows]] = rows
         #: One row of each line, which has its keys.
         self.first = rows[first]
+
+    @property
+    def title(self) -> str:
+        """Title of the block."""
+        return self.block.title
+
+    @cached_property
+    def grid(self) -> Grid:
+        """The table."""
+        return _grid(self)
+
+    @cached_property
+    def chart(self) -> Chart | None:
+        """The chart; None for a block without a chart, or without lines."""
+        return _chart(self)
 
     def heading(self, line: int, keys: Sequence[Key]) -> str:
         """Format the keys of a line as one text, each answer with its question."""
@@ -179,9 +198,8 @@ def _numbered(ids: Sequence[Codes], count: int) -> tuple[Codes, Codes]:
     return rank[inverse], np.sort(first)
 
 
-def grid(result: LongTable[Any], block: Block) -> Grid:
-    """Arrange a block of the layout of a result as a table for people."""
-    arranged = Arranged(result, block)
+def _grid(arranged: Arranged) -> Grid:
+    block = arranged.block
     parts = [
         (i, show, [p for p in show.parts if p != "interval" or arranged.with_intervals])
         for i, show in enumerate(block.shows[: arranged.places.shape[2]])
@@ -196,7 +214,7 @@ def grid(result: LongTable[Any], block: Block) -> Grid:
     ]
     for j, _, show, chosen in shown:
         over = "" if across is None else across.text(int(arranged.columns[j]))
-        header += [_heading(result, block, show, part, over) for part in chosen]
+        header += [_heading(arranged, show, part, over) for part in chosen]
 
     def line(i: int) -> list[Cell]:
         check_deadline()
@@ -211,14 +229,15 @@ def grid(result: LongTable[Any], block: Block) -> Grid:
             )
             cells.append(Cell("", above=text) if repeated else Cell(text, _as_number(text)))
         for column, place, show, chosen in shown:
-            row = arranged.row(i, column, place)
-            cells += [_cell(result, row, part, show.names) for part in chosen]
+            row = int(arranged.places[i, column, place])
+            cells += [_cell(arranged, row, part, show.names) for part in chosen]
         return cells
 
     return Grid(header, Lines(line, len(arranged.first)))
 
 
-def _heading(result: LongTable[Any], block: Block, show: Show, part: str, over: str) -> str:
+def _heading(arranged: Arranged, show: Show, part: str, over: str) -> str:
+    block = arranged.block
     alone = "value" not in show.parts and part == "estimate"
     styles = {each.of.style for each in block.shows}
     of = show.of
@@ -227,11 +246,11 @@ def _heading(result: LongTable[Any], block: Block, show: Show, part: str, over: 
     names = {
         "value": of.title + (" in points" if of.style == "points" else ""),
         "estimate": of.title,
-        "interval": f"{percent(confidence(result))} interval",
+        "interval": f"{percent(confidence(arranged.result))} interval",
         "adjusted_p_value": "adjusted p-value",
         "p_value": "p-value",
     }
-    known = {key.name: key.title for key in result.keys}
+    known = {name: key.title for name, key in arranged.keys.items()}
     name = names.get(part) or known.get(part) or part.replace("_", " ")
     return over if over and alone else f"{over}: {name}" if over else name
 
@@ -288,10 +307,12 @@ def in_words(row: Row) -> str:
 
 
 def _cell(
-    result: LongTable[Any], row: Row | None, part: str, names: Mapping[str, str] | None = None
+    arranged: Arranged, place: int, part: str, names: Mapping[str, str] | None = None
 ) -> Cell:
-    if row is None:
+    if place < 0:
         return Cell("")
+    result = arranged.result
+    row = result.rows[place]
     of = quantity(row.quantity)
     usable = row.value if row.reliability != "not usable" or of.style == "count" else None
     if part == "value":
@@ -312,7 +333,7 @@ def _cell(
         return Cell("" if some is None else value(some, None), some)
     if part == "decision":
         return Cell(decision(result, row))
-    text = key_text(row.keys[part]) or ""
+    text = key_text(arranged.keys[part].values[place]) or ""
     return Cell(text, _as_number(text))
 
 
@@ -344,16 +365,16 @@ def _as_number(text: str) -> float | None:
 # Charts
 
 
-def chart(result: LongTable[Any], block: Block) -> Chart | None:
-    """Arrange a block as a chart; return None for a block without a chart."""
+def _chart(arranged: Arranged) -> Chart | None:
+    result, block, labels = arranged.result, arranged.block, arranged.labels
     if block.picture is None:
         return None
     if block.picture == "heat map" and block.across is None:
         # The last key of the lines defines the columns.
         *lines, across = block.lines
         block = msgspec.structs.replace(block, lines=lines, across=across)
-    arranged = Arranged(result, block)
-    title = " · ".join(filter(None, [block.title, result.survey]))
+        arranged = Arranged(result, block, labels)
+    title = " · ".join(filter(None, [block.title, labels.survey or result.survey]))
     if not len(arranged.first):
         return None
     if block.picture == "heat map":
@@ -491,9 +512,9 @@ def _heat_map(arranged: Arranged, title: str) -> HeatMap:
 
 
 def _curves(arranged: Arranged, title: str) -> CurveChart:
-    block, result = arranged.block, arranged.result
+    block = arranged.block
     assert block.along is not None  # noqa: S101 (curves have an axis)
-    along, of = result.key(block.along), block.shows[0].of
+    along, of = arranged.keys[block.along], block.shows[0].of
     heads = arranged.lines[: block.panels]
     others = [key for key in arranged.lines[block.panels :] if key is not along]
     every = [arranged.name(i, heads) for i in range(len(arranged.first))]

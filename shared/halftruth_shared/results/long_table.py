@@ -5,9 +5,9 @@ error. The results of all analyses have the same columns, so that the same code 
 data frames, tables, charts and pages.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Protocol, TypeVar
 
 import msgspec
 import numpy as np
@@ -21,41 +21,13 @@ from .blocks import Block
 from .caveats import Caveat
 from .claims import Claim, Test
 from .estimate import Estimate
+from .keys import Key, key_text
 from .wording import items
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Types of the values of a key: answers to a question, names of questions, sets of answers,
-#: numbers, such as those of waves, or other texts.
-KeyKind = Literal["answer", "question", "answers", "number", "text"]
-
 Q = TypeVar("Q")
-
-
-class Key(Message, frozen=True, kw_only=True):
-    """Column that identifies estimates.
-
-    The values of a key of kind *answer* are answers to `question` or, if that is null, to the
-    question in the row's key of kind *question*. `label` is the name for people, and `blank` the
-    text for missing values.
-    """
-
-    name: str
-    kind: KeyKind = "text"
-    question: str | None = None
-    label: str = ""
-    blank: str = ""
-    values: Column
-
-    @property
-    def title(self) -> str:
-        """Name for people."""
-        return self.label or self.name.replace("_", " ")
-
-    def text(self, row: int) -> str:
-        """Format the value in a row for people."""
-        return key_text(self.values[row]) or self.blank
 
 
 class EstimateColumns(Message, frozen=True, kw_only=True, omit_defaults=True, eq=False):
@@ -170,15 +142,6 @@ class Selection(Message, frozen=True, kw_only=True):
     candidates: int
     listed: int
     rate: float
-
-
-def key_text(value: Any) -> str | None:
-    """Format the value of a key as text.
-
-    >>> key_text({"sex": "male", "vote": "left"})
-    'sex=male, vote=left'
-    """
-    return items(value) if isinstance(value, Mapping) else value
 
 
 class Tidy(Protocol):

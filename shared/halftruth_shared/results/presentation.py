@@ -11,7 +11,8 @@ from . import wording
 from .blocks import Block
 from .caveats import few, listed, sentences
 from .charts import Chart
-from .layout import Arranged, Grid, chart, confidence, grid
+from .labels import NAMES, Labels
+from .layout import Arranged, Grid, confidence
 from .long_table import LongTable
 from .quantities import quantity
 from .showing import (
@@ -35,26 +36,19 @@ _NAMED = 8
 _ROUNDING = 1e-9
 
 
-class Part(NamedTuple):
-    """A table for people, with its title and chart."""
-
-    title: str
-    grid: Grid
-    chart: Chart | None
-
-
 class Presentation(NamedTuple):
     """Parts of a result; each sentence appears once.
 
-    `basis` describes population and assumptions; `warnings` have to be read before drawing
-    conclusions, and `notes` are about the method.
+    `about` describes reports and intervals, `basis` population and assumptions; `warnings` have to
+    be read before drawing conclusions, and `notes` are about the method.
     """
 
     title: str
     headline: str
+    about: str
     basis: Sequence[str]
     warnings: Sequence[str]
-    parts: Sequence[Part]
+    parts: Sequence[Arranged]
     notes: Sequence[str]
 
     @property
@@ -70,7 +64,15 @@ class Presentation(NamedTuple):
     @property
     def chart(self) -> Chart | None:
         """The first chart, with its notes; None without any."""
-        return next((part.chart for part in self.parts if part.chart is not None), None)
+        drawn = (self.chart_of(part) for part in self.parts)
+        return next((chart for chart in drawn if chart is not None), None)
+
+    def chart_of(self, part: Arranged) -> Chart | None:
+        """Return the chart of a part; its notes describe population, assumptions and precision."""
+        if part.chart is None:
+            return None
+        about = (self.about, *basis(part.result, part.labels), *self.warnings)
+        return replace(part.chart, notes=(*about, *part.chart.notes))
 
     @property
     def above(self) -> list[str]:
@@ -97,37 +99,48 @@ class Presentation(NamedTuple):
         return "".join(parts)
 
 
-def _more(part: Part) -> list[str]:
+def _more(part: Arranged) -> list[str]:
     if not part.grid.rows:
         return ["No matching rows."]
     left = len(part.grid.rows) - MOST_ROWS
     return [f"… and {wording.number(left, 0)} more: to_pandas() has all"] if left > 0 else []
 
 
-def present(result: LongTable[Any], title: str = "", headline: str | None = None) -> Presentation:
-    """Return the parts of a result, under its name and headline, or those with labels."""
+def present(
+    result: LongTable[Any],
+    labels: Labels = NAMES,
+    *,
+    title: str = "",
+    headline: str | None = None,
+    layout: Sequence[Block] | None = None,
+) -> Presentation:
+    """Return the parts of a result, with labels in place of names.
+
+    Title, headline and layout are by default those of the result itself, which have names.
+    """
     finding = result.headline if headline is None else headline
+    blocks = result.layout if layout is None else layout
+    parts = [Arranged(result, block, labels) for block in blocks]
     count, _, time = of_reports(result).partition(", ")
     # Leave out the number of reports if the headline begins with it.
-    about = [time] if finding.startswith(count) else [count, time]
-    warnings = sentences([c for c in result.caveats if c.weight == "warning"])
-    notes = [c.sentence for c in result.caveats if c.weight == "note"]
-    notes += [*_selected(result), *_impossible(result)]
-    below = [*_undefined(result), *_imprecise(result)]
-    parts = [_part(result, block, [*warnings, *below]) for block in result.layout]
+    reports = [time] if finding.startswith(count) else [count, time]
+    warnings = sentences([c for c in result.caveats if c.weight == "warning"], labels)
+    notes = [c.in_words(labels) for c in result.caveats if c.weight == "note"]
+    named = [title or name_of_result(result), labels.survey or result.survey, *reports]
     return Presentation(
-        " · ".join(filter(None, [title or name_of_result(result), result.survey, *about])),
+        " · ".join(filter(None, named)),
         finding,
-        list(_basis(result, finding)),
-        [*warnings, *below],
+        f"{of_reports(result)}{_intervals(result)}.",
+        list(_basis(basis(result, labels), finding)),
+        [*warnings, *_undefined(result, parts), *_imprecise(result, parts)],
         [part for part in parts if part.grid.rows or part is parts[0]],
-        notes,
+        [*notes, *_selected(result), *_impossible(result)],
     )
 
 
-def _basis(result: LongTable[Any], finding: str) -> Iterator[str]:
-    """Describe population and assumptions, omitting what the headline repeats."""
-    for sentence in basis(result):
+def _basis(every: Sequence[str], finding: str) -> Iterator[str]:
+    """Yield the sentences about population and assumptions that the headline does not repeat."""
+    for sentence in every:
         if sentence == finding:
             continue
         if finding.startswith("Assuming no interaction"):
@@ -135,14 +148,6 @@ def _basis(result: LongTable[Any], finding: str) -> Iterator[str]:
             yield rest[0].upper() + rest[1:]
         else:
             yield sentence
-
-
-def _part(result: LongTable[Any], block: Block, warnings: Sequence[str]) -> Part:
-    drawn = chart(result, block)
-    if drawn is not None:
-        about = (f"{of_reports(result)}{_intervals(result)}.", *basis(result), *warnings)
-        drawn = replace(drawn, notes=(*about, *drawn.notes))
-    return Part(block.title, grid(result, block), drawn)
 
 
 def _intervals(result: LongTable[Any]) -> str:
@@ -164,12 +169,12 @@ def _selected(result: LongTable[Any]) -> Iterator[str]:
         )
 
 
-def _names(result: LongTable[Any], rows: Sequence[int]) -> list[str]:
+def _names(parts: Sequence[Arranged], rows: Sequence[int]) -> list[str]:
     """Name some rows of the tables by the keys of their lines, and by quantity if needed."""
     remaining: set[int] = set(rows)
     names: dict[str, list[str]] = {}
-    for block in result.layout:
-        arranged = Arranged(result, block)
+    for arranged in parts:
+        block = arranged.block
         for line, column, show in zip(*np.nonzero(np.isin(arranged.places, rows)), strict=True):
             place = int(arranged.places[line, column, show])
             if place not in remaining:
@@ -177,7 +182,7 @@ def _names(result: LongTable[Any], rows: Sequence[int]) -> list[str]:
             remaining.discard(place)
             over = arranged.across and arranged.across.text(int(arranged.columns[column]))
             # With stacked quantities, the name of the line includes the quantity.
-            several = len(result.layout) > 1 or len(block.shows) > 1
+            several = len(parts) > 1 or len(block.shows) > 1
             name = block.shows[show].quantity
             named = block.stacked or any(key.name == name for key in arranged.lines)
             what = quantity(name).title if several and not named else ""
@@ -189,25 +194,25 @@ def _names(result: LongTable[Any], rows: Sequence[int]) -> list[str]:
     ]
 
 
-def _undefined(result: LongTable[Any]) -> Iterator[str]:
+def _undefined(result: LongTable[Any], parts: Sequence[Arranged]) -> Iterator[str]:
     """Name the undefined estimates, in one sentence for each reason."""
     column = result.estimates.texts("undefined")
     places = [(int(column.codes[i]), int(i)) for i in np.flatnonzero(column.codes >= 0)[:2_000]]
     for code, group in groupby(sorted(places), key=lambda place: place[0]):
         rows = [place for _, place in group]
-        names = _names(result, rows) if len(rows) < len(column) else ["every estimate"]
+        names = _names(parts, rows) if len(rows) < len(column) else ["every estimate"]
         if names:
             yield f"Undefined, because {column.levels[code]}: {few(names, _NAMED)}."
 
 
-def _imprecise(result: LongTable[Any]) -> Iterator[str]:
+def _imprecise(result: LongTable[Any], parts: Sequence[Arranged]) -> Iterator[str]:
     """Name the estimates that are not usable, or barely usable."""
     is_said = any(each.code == "precision" and "question" in each.values for each in result.caveats)
     if is_said or contradicted(result) or contradicted_model(result):
         return
     column, kind = result.estimates.texts("reliability"), result.estimates.texts("set")
     # Numbers of people have no grade, only an interval.
-    shown = {show.quantity for block in result.layout for show in block.shows}
+    shown = {show.quantity for part in parts for show in part.block.shows}
     quantities = result.estimates.texts("quantity")
     judged = [name in shown and quantity(name).style != "count" for name in quantities.levels]
     known = kind.codes >= 0
@@ -225,7 +230,7 @@ def _imprecise(result: LongTable[Any]) -> Iterator[str]:
             many = wording.number(len(places)), wording.number(int(known.sum()))
             yield f"{grade}: {many[0]} of {many[1]} estimates."
             continue
-        names = _names(result, places.tolist())
+        names = _names(parts, places.tolist())
         if len(places) == int(known.sum()) and len(places) > 1:
             yield f"{grade}: every estimate."
         elif names:

@@ -5,7 +5,8 @@ from datetime import UTC
 from typing import Any
 
 from .base import CONTRADICTED
-from .wording import number, quoted, quoted_items, share, share_interval
+from .labels import NAMES, Labels
+from .wording import number, share, share_interval
 
 #: Smaller p-values are stated as below this bound.
 _LEAST = 1e-4
@@ -29,11 +30,11 @@ def report_count(result: Any) -> str:
 NO_INTERACTIONS = "The model has no interaction of three or more questions"
 
 
-def contradicted(result: Any) -> list[str]:
+def contradicted(result: Any, labels: Labels = NAMES) -> list[str]:
     """Warn that the reports of some questions contradict the mechanism; empty if they do not."""
     if not result.contradictions:
         return []
-    tables = [" and ".join(map(quoted, each.attributes)) for each in result.contradictions]
+    tables = [" and ".join(map(labels.quoted, each.attributes)) for each in result.contradictions]
     least = min(each.p_value for each in result.contradictions)
     p_value = f"p = {least:.2g}" if least >= _LEAST else f"p < {_LEAST:g}"
     return [
@@ -44,7 +45,7 @@ def contradicted(result: Any) -> list[str]:
     ]
 
 
-def contradicted_model(result: Any) -> str | None:
+def contradicted_model(result: Any, labels: Labels = NAMES) -> str | None:
     """State that no estimate is usable, as the reports contradict the model; None if they do not.
 
     Estimates by the model keep their intervals, which are those of the closest model.
@@ -52,20 +53,22 @@ def contradicted_model(result: Any) -> str | None:
     model = result.model_fit
     if model is None or not model.contradicted:
         return None
-    lacking = f": {_combined(model.clearest.attributes)} is missing" if model.clearest else ""
+    lacking = (
+        f": {_combined(model.clearest.attributes, labels)} is missing" if model.clearest else ""
+    )
     return (
         f"The reports contradict the model behind these estimates (p = {model.p_value:.2g}"
         f"{lacking}), so none of them is usable and nothing is concluded from them."
     )
 
 
-def assumptions(result: Any) -> list[str]:
+def assumptions(result: Any, labels: Labels = NAMES) -> list[str]:
     """Describe the model of a result, and contradictions between reports and assumptions."""
-    design, model = contradicted(result), result.model_fit
+    design, model = contradicted(result, labels), result.model_fit
     if model is None:
         return design
     further = [*model.interactions, *model.added]
-    besides = ", ".join(_combined(each.attributes) for each in further)
+    besides = ", ".join(_combined(each.attributes, labels) for each in further)
     line = NO_INTERACTIONS
     line += f" besides {besides}" if further else ""
     clearest = model.clearest
@@ -75,18 +78,18 @@ def assumptions(result: Any) -> list[str]:
         against = "contradict" if model.contradicted else "do not contradict"
         line += f"; the reports {against} this assumption (p = {model.p_value:.2g}"
         if clearest is not None:
-            line += f"; strongest evidence: {_combined(clearest.attributes)}"
+            line += f"; strongest evidence: {_combined(clearest.attributes, labels)}"
         line += ")"
         if clearest is not None and model.contradicted:
             line += f". Try interactions = {','.join(clearest.attributes)}"
     lines = [*design, f"{line}."]
     lines += [
-        f"The interaction {_combined(each.attributes)} was added because the reports speak against"
-        f" the model without it (p = {each.p_value:.2g})."
+        f"The interaction {_combined(each.attributes, labels)} was added because the reports speak"
+        f" against the model without it (p = {each.p_value:.2g})."
         for each in model.added
     ]
     lines += [
-        f"Without {_combined(each.attributes)} the model would"
+        f"Without {_combined(each.attributes, labels)} the model would"
         f" {'not ' * (each.p_value >= CONTRADICTED)}be contradicted (p = {each.p_value:.2g})."
         for each in model.interactions
         if each.p_value is not None
@@ -96,11 +99,11 @@ def assumptions(result: Any) -> list[str]:
     return lines
 
 
-def _combined(names: Sequence[str]) -> str:
-    return ":".join(map(quoted, names))
+def _combined(names: Sequence[str], labels: Labels) -> str:
+    return ":".join(map(labels.quoted, names))
 
 
-def basis(result: Any) -> list[str]:
+def basis(result: Any, labels: Labels = NAMES) -> list[str]:
     """Describe the population and the assumptions of a result: its domain and its model."""
     sentences, group = [], result.group
     if group is not None:
@@ -108,8 +111,9 @@ def basis(result: Any) -> list[str]:
         if group.people_interval is not None:
             size += f" ({' to '.join(number(end, 0) for end in group.people_interval)})"
         sentences.append(
-            f"Only people with {quoted_items(group.items)}: {share(group.share, group.interval)}"
-            f" ({share_interval(group.interval)}) of everybody, about {size} of these reports."
+            f"Only people with {labels.quoted_items(group.items)}:"
+            f" {share(group.share, group.interval)} ({share_interval(group.interval)}) of"
+            f" everybody, about {size} of these reports."
         )
     if getattr(result.query, "missing", "keep") == "exclude":
         sentences.append(
@@ -118,7 +122,7 @@ def basis(result: Any) -> list[str]:
     people = getattr(result.query, "population", None)
     if people is not None:
         sentences.append(f"Finite population of {number(people, 0)} people.")
-    return [*sentences, *assumptions(result)]
+    return [*sentences, *assumptions(result, labels)]
 
 
 def name_of_result(result: Any) -> str:

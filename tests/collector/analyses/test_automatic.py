@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES, AnalysisContext
+from halftruth_collector.analyses import ANALYSES, AnalysisContext, answer
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_shared import (
     Attribute,
@@ -66,9 +66,9 @@ def test_tables_use_the_model_if_moment_margins_are_more_than_twice_as_wide(
     names = [f"q{j}" for j in range(length)]
     for rare, seed in ((0.5, 0), (0.05, 1)):
         of = counted(mechanism, size, 4_000, rare, seed)
-        result = ANALYSES["table"].compute(of, TableQuery(attributes=names))
+        result = answer(ANALYSES["table"], of, TableQuery(attributes=names))
         assert result.query.estimate == estimate
-        assert result.headline.startswith(ASSUMED) == (estimate == "model")
+        assert ANALYSES["table"].headline(result).startswith(ASSUMED) == (estimate == "model")
     # Compare the spread of both estimates over other surveys with uniform answers.
     spread = {}
     surveys = [counted(mechanism, size, 4_000, seed=seed) for seed in range(100, 112)]
@@ -94,7 +94,7 @@ def test_domains_and_named_interactions_affect_the_choice():
     named = TableQuery(attributes=["q0", "q1"], interactions=[["q0", "q1", "q2"]])
     sampled = TableQuery(attributes=["q0", "q1", "q2"], population=100_000)
     chosen = [
-        ANALYSES[name].compute(of, query).query.estimate
+        answer(ANALYSES[name], of, query).query.estimate
         for name, query in (
             ("comparison", alone),
             ("comparison", within),
@@ -117,7 +117,7 @@ def test_regressions_on_two_predictors_have_coefficients_by_default(
     for seed in range(2):
         of = counted(mechanism, 5, reports, rare, seed)
         query = RegressionQuery(outcome="q0", predictors=["q1", "q2"])
-        result = ANALYSES["regression"].compute(of, query)
+        result = answer(ANALYSES["regression"], of, query)
         [said] = [each.values for each in result.caveats if each.code == "regression"]
         assert said["method"] == method
         assert np.isfinite(result.estimates.value[result.places("coefficient")]).all()
@@ -135,6 +135,6 @@ def test_a_regression_whose_interaction_nobody_reported_has_the_model_of_pairs()
         counts = Counts.from_reports(survey, rows)
         of = AnalysisContext(survey, counts, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
         query = RegressionQuery(outcome="q0", predictors=["q1", "q2"])
-        result = ANALYSES["regression"].compute(of, query)
+        result = answer(ANALYSES["regression"], of, query)
         assert np.isfinite(result.estimates.value[result.places("coefficient")]).all()
         assert (result.model_fit is None) == own

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 from halftruth_collector import operations
-from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.analyses import ANALYSES, answer
 from halftruth_collector.cli import main
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_shared import HalftruthError, NoReports
@@ -197,12 +197,12 @@ def method(analyst, path):
 def test_an_invalid_query_is_refused_in_one_line_that_names_the_field(
     study, get, path, asked, field, said
 ):
-    status, answer = get(path, asked)
-    assert (status, answer["field"]) == (422, field)
+    status, found = get(path, asked)
+    assert (status, found["field"]) == (422, field)
     with pytest.raises(HalftruthError) as caught:
-        ANALYSES[path].compute(study.counted["study"], make(ANALYSES[path].query, asked))
+        answer(ANALYSES[path], study.counted["study"], make(ANALYSES[path].query, asked))
     assert caught.value.field == field
-    for line in (answer["detail"], str(caught.value)):
+    for line in (found["detail"], str(caught.value)):
         assert said in line
         assert "\n" not in line
 

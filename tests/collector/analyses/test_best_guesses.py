@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.analyses import ANALYSES, answer
 from halftruth_collector.estimation import Estimator
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
 from sources import source_of
@@ -27,7 +27,7 @@ def counted(people, truth=TRUTH, seed=0):
 
 def asked(name, source, **more):
     query = ANALYSES[name].query(estimate="likelihood", **ASKED[name], **more)
-    return ANALYSES[name].compute(source, query)
+    return answer(ANALYSES[name], source, query)
 
 
 @pytest.mark.parametrize("name", ASKED)
@@ -54,7 +54,7 @@ def test_only_associated_pairs_are_reported_as_learned():
     source = counted(30_000, seed=1)
     query = ANALYSES["table"].query
     found = {
-        pair: ANALYSES["table"].compute(source, query(attributes=[*pair], estimate="likelihood"))
+        pair: answer(ANALYSES["table"], source, query(attributes=[*pair], estimate="likelihood"))
         for pair in ("ab", "cd")
     }
     learned = {pair: result.caveats[0].values["learned"] for pair, result in found.items()}

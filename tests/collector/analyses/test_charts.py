@@ -2,13 +2,11 @@
 
 from datetime import UTC, datetime
 
-import msgspec
 import numpy as np
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.estimation.measures import NAMES
 from halftruth_shared.analyses.measures import MeasuresQuery
 from halftruth_shared.results import EstimateColumns, Result, Texts
-from halftruth_shared.results.layout import chart
 
 ORIGIN = {
     "survey": "health",
@@ -31,8 +29,7 @@ def charts_of(names, values):
     )
     query = MeasuresQuery(attributes=["smoker", "drinks"])
     result = Result(**ORIGIN, query=query, estimates=columns)
-    blocks = ANALYSES["measures"].layout(result)
-    return [chart(msgspec.structs.replace(result, layout=blocks), block) for block in blocks]
+    return [part.chart for part in ANALYSES["measures"].present(result).parts]
 
 
 def test_every_measure_is_drawn_with_its_numbers():

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 import msgspec
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES, AnalysisContext
-from halftruth_collector.analyses.labels import labelled
+from halftruth_collector.analyses import ANALYSES, AnalysisContext, answer
+from halftruth_collector.analyses.labels import labels_of
 from halftruth_collector.analyses.survey_report import survey_report
 from halftruth_collector.estimation import Counts
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
@@ -15,6 +15,7 @@ from halftruth_shared.analyses import result_of
 from halftruth_shared.analyses.comparison import ComparisonQuery
 from halftruth_shared.analyses.measures import MeasuresQuery
 from halftruth_shared.protocol.base import decode, encode
+from halftruth_shared.results import NAMES
 
 NOTHING = "No finding is stated for these estimates."
 
@@ -22,21 +23,21 @@ NOTHING = "No finding is stated for these estimates."
 def results(counted):
     for analysis in ANALYSES.values():
         if analysis.applies(counted.survey):
-            yield analysis, analysis.compute(counted, analysis.start(counted.survey))
+            yield analysis, answer(analysis, counted, analysis.start(counted.survey))
 
 
 def test_a_headline_has_one_sentence_for_each_claim(study):
     for analysis, result in results(study.counted["study"]):
         assert result.claims, analysis.name
-        for shown in (result, labelled(result, study.counted["study"].survey)):
-            stated = [analysis.state(shown, claim) for claim in shown.claims]
+        for labels in (NAMES, labels_of(study.counted["study"].survey)):
+            stated = [analysis.state(result, claim, labels) for claim in result.claims]
             assumed = "Assuming no interaction of three or more questions: "
-            first = assumed if shown.model_fit else ""
-            assert analysis.headline(shown) == first + " ".join(stated)
+            first = assumed if result.model_fit else ""
+            assert analysis.headline(result, labels) == first + " ".join(stated)
             assert all(each.endswith(".") for each in stated), analysis.name
             for left_out in range(len(stated)):
-                rest = [claim for i, claim in enumerate(shown.claims) if i != left_out]
-                said = analysis.headline(msgspec.structs.replace(shown, claims=rest))
+                rest = [claim for i, claim in enumerate(result.claims) if i != left_out]
+                said = analysis.headline(msgspec.structs.replace(result, claims=rest), labels)
                 kept = [each for i, each in enumerate(stated) if i != left_out]
                 assert said == first + (" ".join(kept) or NOTHING)
 
@@ -78,7 +79,7 @@ def test_claims_refer_to_rows_and_tests_of_their_result(study):
 def test_a_claim_about_one_of_many_groups_is_based_on_an_adjusted_test(study):
     counted = study.counted["study"]
     query = ComparisonQuery(answer={"vote": "left"}, groups="age", reference="old")
-    result = ANALYSES["comparison"].compute(counted, query)
+    result = answer(ANALYSES["comparison"], counted, query)
     [test], claim = result.tests, result.claims[0]
     p_values = result.estimates.p_value[result.places("difference")]
     assert (test.hypotheses, claim.kind, claim.rate) == (2, "different", pytest.approx(0.05))
@@ -108,7 +109,7 @@ def test_questions_that_depend_on_each_other_by_design_are_not_claimed_to_be_ass
         survey, survey.perturbation.reports(true, np.random.default_rng(2))
     )
     context = AnalysisContext(survey, counts, datetime.now(UTC), min_reports=0)
-    result = ANALYSES["measures"].compute(context, MeasuresQuery())
+    result = answer(ANALYSES["measures"], context, MeasuresQuery())
     linked = [("smoker", "daily"), ("smoker", "brand"), ("daily", "brand")]
     for row in result.rows:
         by_design = {row["row"], row["column"]} <= {"smoker", "daily", "brand"}

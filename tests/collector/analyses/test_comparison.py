@@ -4,7 +4,7 @@ from math import inf
 
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.analyses import ANALYSES, answer
 from halftruth_collector.estimation.contrasts import (
     AnswerByGroup,
     compare_groups,
@@ -78,7 +78,7 @@ def test_the_page_lists_the_categories_of_the_groups(study):
 
 def test_an_open_end_is_null_and_stated_in_words(study):
     query = ComparisonQuery(answer={"vote": "left"}, groups="age", effect="risk_ratio")
-    result = COMPARISON.compute(study.counted["study"], query)
+    result = answer(COMPARISON, study.counted["study"], query)
     [place, *_] = result.places("risk_ratio")
     opened = changed(result, place, lower=0.5, upper=np.inf)
     assert plain(opened)["estimates"]["upper"][place] is None
@@ -86,13 +86,13 @@ def test_an_open_end_is_null_and_stated_in_words(study):
     assert COMPARISON.chart(opened).panels[1].rows[0].upper == inf
     few = source_of(SURVEYS[0], study.counted["study"].counts.cells[:300])
     ratios = replace(query, effect="odds_ratio")
-    said = COMPARISON.present(COMPARISON.compute(few, ratios)).notes
+    said = COMPARISON.present(answer(COMPARISON, few, ratios)).notes
     assert any("its ratio has no upper end" in note for note in said)
 
 
 def test_the_headline_states_the_clearest_difference_and_omits_unusable_shares(study):
     query = ComparisonQuery(answer={"vote": "left"}, groups="age", reference="old")
-    result = COMPARISON.compute(study.counted["study"], query)
+    result = answer(COMPARISON, study.counted["study"], query)
     [young, _, old] = 100 * shares_of(groups_of(study)).value
     said = COMPARISON.headline(result).replace("\u202f", " ")
     more = "vote=left occurs more often where age=young than where age=old: difference"
@@ -128,7 +128,7 @@ def test_undefined_comparisons_have_a_reason_in_every_presentation(study):
     query = ComparisonQuery(
         answer={"smoker": "yes"}, groups="age", effect="odds_ratio", trend=True, confidence=0.999
     )
-    result = COMPARISON.compute(counted, query)
+    result = answer(COMPARISON, counted, query)
     undefined = [row for row in result.rows if row.quantity == "share" and row.undefined]
     assert undefined
     for found in undefined:

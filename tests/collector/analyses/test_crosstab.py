@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.analyses import ANALYSES, answer
 from halftruth_collector.estimation import Estimator
 from halftruth_collector.estimation.independence import Departures
 from halftruth_shared import (
@@ -30,7 +30,7 @@ def counted(survey, asked, seed=5):
 
 def result(survey, *attributes, asked=None, **query):
     given = CrosstabQuery(attributes=list(attributes), **query)
-    return CROSSTAB.compute(counted(survey, people() if asked is None else asked), given)
+    return answer(CROSSTAB, counted(survey, people() if asked is None else asked), given)
 
 
 def shares_of(found):
@@ -84,7 +84,7 @@ def test_shares_and_bases_with_little_perturbation_equal_those_of_pandas(percent
 
 def test_a_crosstab_of_two_questions_has_the_test_and_measures_of_association():
     source = counted(SURVEYS["split-questionnaire"], people())
-    found = CROSSTAB.compute(source, CrosstabQuery(attributes=["sex", "vote"]))
+    found = answer(CROSSTAB, source, CrosstabQuery(attributes=["sex", "vote"]))
     test = Departures(source.estimator.table(["sex", "vote"])).test()
     said = found.tests[0]
     assert (said.statistic, said.p_value) == (test.statistic, test.p_value)
@@ -93,13 +93,13 @@ def test_a_crosstab_of_two_questions_has_the_test_and_measures_of_association():
     assert [row.quantity for row in found.rows][-3:] == measures
     every = rows_of(source.estimator.measures(["sex", "vote"], measures=measures))
     assert [row.interval for row in found.rows[-3:]] == [each.interval for each in every]
-    binary = CROSSTAB.compute(source, CrosstabQuery(attributes=["sex", "town"]))
+    binary = answer(CROSSTAB, source, CrosstabQuery(attributes=["sex", "town"]))
     of_presence = ["phi", "odds_ratio", "risk_difference"]
     assert [row.quantity for row in binary.rows][-6:] == [*of_presence, *measures]
-    assert "sex and vote are associated: χ² = " in found.headline
+    assert "sex and vote are associated: χ² = " in CROSSTAB.headline(found)
     _, strength = CROSSTAB.present(found).parts
     assert str(strength.grid.rows[0][0]) == "concentration"
-    layered = CROSSTAB.compute(source, CrosstabQuery(attributes=["sex", "vote", "town"]))
+    layered = answer(CROSSTAB, source, CrosstabQuery(attributes=["sex", "vote", "town"]))
     assert layered.tests[0].df == 2 * 2
     assert {row.quantity for row in layered.rows} == {"share", "base", "people"}
 
@@ -110,7 +110,7 @@ def test_the_sampling_error_of_a_share_is_that_of_unperturbed_answers(kind, perc
     """That of r among n people is √(r(1 − r)/n), up to views of other questions."""
     source = counted(SURVEYS[kind], people())
     asked = {"attributes": ["sex", "vote"], "percentages": percentages}
-    found = CROSSTAB.compute(source, CrosstabQuery(**asked))
+    found = answer(CROSSTAB, source, CrosstabQuery(**asked))
     cells = shares_of(found)
     for cell in cells:
         base = 1 if percentages == "joint" else base_of(found, cell).value
@@ -124,7 +124,7 @@ def test_the_sampling_error_of_a_share_is_that_of_unperturbed_answers(kind, perc
     for cell, bar in zip(cells, bars, strict=True):
         length = 2 * 1.959964 * cell.sampling_error
         assert bar.inner[1] - bar.inner[0] == pytest.approx(length)
-    of_these = CROSSTAB.compute(source, CrosstabQuery(**asked, target="respondents"))
+    of_these = answer(CROSSTAB, source, CrosstabQuery(**asked, target="respondents"))
     for cell, before in zip(shares_of(of_these), cells, strict=True):
         assert cell.sampling_error == 0
         assert cell.perturbation_error == pytest.approx(before.perturbation_error)
@@ -139,7 +139,7 @@ def test_perturbation_errors_equal_the_spread_of_estimates_for_the_same_people()
     found, foretold = [], []
     for counts in surveys:
         source = source_of(survey, counts)
-        cells = shares_of(CROSSTAB.compute(source, CrosstabQuery(attributes=["sex", "vote"])))
+        cells = shares_of(answer(CROSSTAB, source, CrosstabQuery(attributes=["sex", "vote"])))
         found.append([cell.value for cell in cells])
         foretold.append([cell.perturbation_error for cell in cells])
     assert np.mean(foretold, axis=0) == pytest.approx(np.std(found, axis=0), rel=0.14)
@@ -171,7 +171,9 @@ def test_departures_from_independence_are_marked_with_their_direction():
         marks = [text[-1] for text in line[1:-1]]
         assert marks == ["▲" if departure > 0 else "▼" for departure in departures]
     # In each vote both towns depart equally; the headline names the cell with more people.
-    assert "occurs more often than under independence" in result(OPEN, "vote", "town").headline
+    assert "occurs more often than under independence" in CROSSTAB.headline(
+        result(OPEN, "vote", "town")
+    )
     notes = plain(" ".join(CROSSTAB.present(found).notes))
     assert "under independence (false discovery rate 5 % among the cells)" in notes
     _, unrelated = table_of(result(OPEN, "vote", "town", asked=independent_people()))
@@ -193,7 +195,7 @@ def test_shares_in_a_group_that_may_be_empty_are_not_usable_with_a_reason():
     [notice] = [said for said in CROSSTAB.present(found).warnings if "within these groups" in said]
     assert notice.endswith("the size of the group is not significantly above zero: town=small.")
     assert found.tests[0].p_value is None
-    assert " cannot be tested: a category of 'town'" in found.headline
+    assert " cannot be tested: a category of 'town'" in CROSSTAB.headline(found)
     line = table_of(found)[1][1]
     assert all(text.startswith("not usable") for text in line[1:-1])
     assert all(bar.doubtful for bar in CROSSTAB.chart(found).panels[1].rows)
@@ -214,7 +216,7 @@ def test_small_crosstabs_are_charted_as_bars_and_large_ones_as_heat_maps():
     reports = np.random.default_rng(1).integers(0, 7, (2_000, 2))
     for percentages in SHARES:
         asked = CrosstabQuery(attributes=["a", "b"], percentages=percentages)
-        found = CROSSTAB.compute(source_of(many, reports), asked)
+        found = answer(CROSSTAB, source_of(many, reports), asked)
         heat_map = CROSSTAB.chart(found)
         assert isinstance(heat_map, HeatMap)
         assert (heat_map.rows, heat_map.columns) == (schema.attributes[0].categories,) * 2
@@ -243,8 +245,10 @@ def test_excluding_missing_answers_changes_no_base_if_none_can_be_missing():
     survey, rng = Survey("s", "S", schema, mechanism), np.random.default_rng(3)
     source = source_of(survey, rng.integers(0, 2, (2_000, 3)), rng)
     kept, left_out = (
-        CROSSTAB.compute(
-            source, CrosstabQuery(attributes=["a", "b"], percentages="joint", missing=missing)
+        answer(
+            CROSSTAB,
+            source,
+            CrosstabQuery(attributes=["a", "b"], percentages="joint", missing=missing),
         )
         for missing in ("keep", "exclude")
     )

@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES, identified
+from halftruth_collector.analyses import ANALYSES, answer, identified
 from halftruth_collector.analyses.survey_report import survey_report
 from halftruth_shared import Attribute, RandomizedResponse, Schema, SplitQuestionnaire, Survey
 from halftruth_shared.analyses.comparison import ComparisonQuery
@@ -55,7 +55,7 @@ def false_statements(counted):
     for analysis in identified(counted.survey):
         if analysis.name in ("counts", "risk", "microdata"):
             continue
-        result = analysis.compute(counted, analysis.start(counted.survey))
+        result = answer(analysis, counted, analysis.start(counted.survey))
         name = analysis.name
         if name not in ("overview", "itemsets", "rules", "table", "weighted"):
             yield f"{name}: claims", any(each.kind in ASSOCIATED for each in result.claims)
@@ -131,9 +131,9 @@ def truth(quantity, keys):
 
     def share(answers):
         place = [slice(None)] * 4
-        for name, answer in answers.items():
+        for name, given in answers.items():
             axis = names.index(name)
-            place[axis] = STRONG.attributes[axis].categories.index(answer)
+            place[axis] = STRONG.attributes[axis].categories.index(given)
         return float(table[tuple(place)].sum())
 
     def within(group):
@@ -178,7 +178,7 @@ def test_strong_associations_are_found_and_covered_by_default(mechanism, reports
         counted = source_of(survey, people, rng)
         for name, query in STRONG_QUERIES.items():
             analysis = next(each for each in ANALYSES.values() if each.query is type(query))
-            result = analysis.compute(counted, query)
+            result = answer(analysis, counted, query)
             if name in ("school", "age"):
                 values = result.estimates.value[result.places("coefficient")]
                 found[f"{name}: defined"].append(np.isfinite(values).all())

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.analyses import ANALYSES, answer
 from halftruth_collector.charts.rendering import to_svg
 from halftruth_collector.estimation import Estimator
 from halftruth_shared import (
@@ -18,7 +18,6 @@ from halftruth_shared import (
 from halftruth_shared.analyses.distribution import DistributionQuery
 from halftruth_shared.analyses.regression import RegressionQuery
 from halftruth_shared.number import NumberRange
-from halftruth_shared.results.presentation import present
 from respondents import answers, codes_of, estimators
 from scipy.optimize import approx_fprime
 from sources import coefficients, counts_of, source_of
@@ -64,7 +63,7 @@ def people(count=4_000):
 
 
 def asked_of(survey, reports, **query):
-    return DISTRIBUTION.compute(source_of(survey, reports), DistributionQuery(**query))
+    return answer(DISTRIBUTION, source_of(survey, reports), DistributionQuery(**query))
 
 
 def found_of(result, quantity, **keys):
@@ -134,8 +133,10 @@ def test_ordered_answers_are_scored_by_rank_or_by_given_scores():
     assert found.find("mean").value == pytest.approx(ranks.mean())
     median = found.find("percentile", percentile="50")
     assert median.value == ranks.median()
-    assert found.headline.endswith(", median middling (all people).")
-    [table] = [part.grid for part in present(found).parts if part.title == "Percentiles"]
+    assert DISTRIBUTION.headline(found).endswith(", median middling (all people).")
+    [table] = [
+        part.grid for part in DISTRIBUTION.present(found).parts if part.title == "Percentiles"
+    ]
     assert [str(cell) for cell in table.rows[1]] == ["50", "middling", "middling"]
     scored = unperturbed(asked, attribute="content", scores={"content": "0,10,50"})
     assert caveat(scored, "scores")["scores"] == {"low": 0, "middling": 10, "high": 50}
@@ -209,7 +210,7 @@ def test_the_error_due_to_bins_is_at_most_the_stated_bound(whole):
         assert abs(result.find("deviation").value - numbers.std()) <= error + 0.1
         if place == 1.0:
             assert numbers.mean() - mean > 0.99 * error
-        assert any(f"by at most {error:g}" in said for said in present(result).notes)
+        assert any(f"by at most {error:g}" in said for said in DISTRIBUTION.present(result).notes)
 
 
 def test_estimates_of_a_group_that_may_be_empty_are_undefined_with_a_reason():
@@ -227,7 +228,10 @@ def test_estimates_of_a_group_that_may_be_empty_are_undefined_with_a_reason():
         reason = "the share of the group is less than five standard errors above zero"
         assert mean.undefined == reason
         assert reason in [str(row[2]) for row in DISTRIBUTION.present(result).grid.rows]
-        assert any(f"Undefined, because {reason}: " in said for said in present(result).warnings)
+        assert any(
+            f"Undefined, because {reason}: " in said
+            for said in DISTRIBUTION.present(result).warnings
+        )
     assert "undefined: " in to_svg(DISTRIBUTION.chart(result))
 
 
@@ -262,7 +266,7 @@ def test_answers_without_a_declared_order_cause_a_warning():
     schema = Schema([Attribute("vote", ("left", "right", "none"))])
     survey = Survey("s", "S", schema, GammaDiagonal("19"))
     result = asked_of(survey, np.array([[0], [1], [1], [2]] * 50), attribute="vote")
-    [said, *_] = present(result).warnings
+    [said, *_] = DISTRIBUTION.present(result).warnings
     assert said.startswith("The survey does not declare the answers to vote as ordered")
     scale = Schema([Attribute("content", ("1", "2", "3", "4"), kind="scale")])
     survey = Survey("s", "S", scale, GammaDiagonal("19"))
@@ -275,7 +279,7 @@ def test_a_linear_regression_of_numbers_uses_midpoints_of_those_who_answered():
     hours, asked = people()
     query = RegressionQuery(outcome="hours", predictors=["sex"], model="linear")
     counted = source_of(UNPERTURBED, codes_of(asked, OPEN))
-    result = ANALYSES["regression"].compute(counted, query)
+    result = answer(ANALYSES["regression"], counted, query)
     _, (_, women), (_, men) = groups_of(hours, asked)
     assert [found.value for found in coefficients(result)] == pytest.approx(
         [women.mean(), men.mean() - women.mean()]
@@ -287,7 +291,7 @@ def test_a_linear_regression_of_numbers_uses_midpoints_of_those_who_answered():
         query = RegressionQuery(
             outcome="sex", predictors=["hours"], present={"sex": "male"}, reference=reference
         )
-        found = coefficients(ANALYSES["regression"].compute(counted, query))
+        found = coefficients(answer(ANALYSES["regression"], counted, query))
         assert len(found) == terms
 
 

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 import msgspec
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.analyses import ANALYSES, answer
 from halftruth_collector.estimation import Counts
 from halftruth_shared import Attribute, EstimateError, RandomizedResponse, Schema, Survey
 from halftruth_shared.analyses.overview import OverviewQuery
@@ -64,8 +64,8 @@ def test_a_group_has_the_numbers_of_a_survey_of_its_people(counted, name):
     query = analysis.start(alone.survey)
     if "estimate" in analysis.fields:
         query = msgspec.structs.replace(query, estimate="moment")
-    expected = analysis.compute(alone, query)
-    found = analysis.compute(everybody, msgspec.structs.replace(query, where={"w": "c1"}))
+    expected = answer(analysis, alone, query)
+    found = answer(analysis, everybody, msgspec.structs.replace(query, where={"w": "c1"}))
     assert (found.reports, expected.reports) == (PEOPLE, found.group.people)
     assert (found.group.items, expected.group) == ({"w": "c1"}, None)
     one, other = (dict(numbers(json.loads(encode(result)))) for result in (expected, found))
@@ -83,19 +83,19 @@ def test_an_empty_group_is_refused(counted):
     counts = Counts.from_cells(everybody.survey, [[0, 0, 0, 1]], [500])
     query = OverviewQuery(where={"w": "c1"})
     with pytest.raises(EstimateError, match="which is less than five standard errors above zero"):
-        ANALYSES["overview"].compute(source_of(everybody.survey, counts), query)
+        answer(ANALYSES["overview"], source_of(everybody.survey, counts), query)
 
 
 def test_bases_of_a_crosstab_count_the_people_of_the_group(study, get):
     """Their intervals include the error of the group's size."""
     where, confidence = {"smoker": "yes"}, 0.9
     asked = {"attributes": ["age", "vote"], "where": where, "confidence": confidence}
-    answer, everybody = with_people(get("crosstab", {**asked, "percentages": "joint"}))
-    assert everybody["value"] == pytest.approx([answer["group"]["people"]])
+    crossed, everybody = with_people(get("crosstab", {**asked, "percentages": "joint"}))
+    assert everybody["value"] == pytest.approx([crossed["group"]["people"]])
     ends = everybody["lower"] + everybody["upper"]
-    assert ends == pytest.approx(answer["group"]["people_interval"])
+    assert ends == pytest.approx(crossed["group"]["people_interval"])
     query = TableQuery(attributes=["age", "smoker"], confidence=confidence, target="respondents")
-    table = ANALYSES["table"].compute(study.counted["study"], query)
+    table = answer(ANALYSES["table"], study.counted["study"], query)
     smokers = [row for row in table.rows if row["smoker"] == "yes"]
     _, bases = with_people(get("crosstab", {**asked, "percentages": "row"}))
     assert bases["age"] == [cell["age"] for cell in smokers]

@@ -9,8 +9,8 @@ from halftruth_collector.analyses.itemsets import MAX_ITEMSETS, unexamined
 from halftruth_collector.estimation.columns import columns
 from halftruth_collector.estimation.itemsets import Unexamined
 from halftruth_shared.analyses.itemsets import ItemsetsQuery
-from halftruth_shared.results import QUANTITIES, AnswerSets, Key, Result, Selection
-from halftruth_shared.results.layout import chart, grid
+from halftruth_shared.results import NAMES, QUANTITIES, AnswerSets, Key, Result, Selection
+from halftruth_shared.results.layout import Arranged
 from halftruth_shared.results.presentation import present
 from msgspec.structs import replace
 
@@ -38,11 +38,11 @@ def result_of(sets, support, error, adjusted=np.nan, query=QUERY):
         ),
         selection=Selection(candidates=1_000, listed=len(support), rate=0.05),
     )
-    return replace(found, layout=ITEMSETS.layout(found))
+    return replace(found, layout=ITEMSETS.layout(found, NAMES))
 
 
 def drawn(result):
-    return chart(result, result.layout[0])
+    return Arranged(result, result.layout[0]).chart
 
 
 def plain(text):
@@ -59,7 +59,7 @@ def test_the_chart_of_itemsets_has_the_threshold_and_the_decisions():
     ]
     [panel] = picture.panels
     assert (panel.reference.value, plain(panel.reference.label)) == (0.02, "min. support 2 %")
-    assert [str(row[-1]) for row in grid(result, result.layout[0]).rows] == [
+    assert [str(row[-1]) for row in Arranged(result, result.layout[0]).grid.rows] == [
         "frequent",
         "undecided",
     ]

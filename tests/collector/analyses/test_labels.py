@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES
-from halftruth_collector.analyses.labels import Labels, labelled
+from halftruth_collector.analyses import ANALYSES, answer
+from halftruth_collector.analyses.labels import labels_of
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
 from halftruth_shared.protocol.base import encode
 from sources import source_of
@@ -39,13 +39,13 @@ def counted():
 @pytest.mark.parametrize("name", ANALYSES)
 def test_tables_charts_and_sentences_use_labels_instead_of_names(counted, name):
     analysis = ANALYSES[name]
-    found = analysis.compute(counted, analysis.start(SURVEY))
+    found = answer(analysis, counted, analysis.start(SURVEY))
     before = encode(found)
-    shown = labelled(found, SURVEY)
-    grid = analysis.present(shown).grid
+    labels = labels_of(SURVEY, found.query)
+    grid = analysis.present(found, labels).grid
     said = [*grid.header, *(str(cell) for row in grid.rows for cell in row)]
     if analysis.pictured:
-        said.append(analysis.chart(shown).description)
+        said.append(analysis.chart(found, labels).description)
     text = " | ".join(said)
     assert not [name for name in ("smoker", "drinks", "n0", "y1", "n-north") if name in text], text
     # Files keep the names.
@@ -81,7 +81,7 @@ def test_long_labels_are_shortened_to_the_words_in_which_they_differ():
     survey = Survey(
         "s", "S", LONG, RandomizedResponse(dict.fromkeys("abc", "0.9") | {"theft": "0.9"})
     )
-    labels = Labels.of(survey.schema, "de")
+    labels = labels_of(survey, None, "de")
     assert labels.questions == {
         "theft": "Mitgenommen",
         "a": "How satisfied… your work?",
@@ -105,8 +105,8 @@ def test_equal_labels_are_distinguished_by_names():
             Attribute("d", ["no", "yes"], label="Another"),
         ]
     )
-    labels = Labels.of(same)
-    assert labels.items({"a": "no", "b": "no", "c": "yes", "e": "x"}) == {
+    survey = Survey("s", "S", same, RandomizedResponse(dict.fromkeys("abcd", "0.9")))
+    assert labels_of(survey).labelled({"a": "no", "b": "no", "c": "yes", "e": "x"}) == {
         "Which? (a)": "no",
         "Which? (b)": "no",
         "d (c)": "yes",

@@ -6,8 +6,8 @@ from datetime import UTC, date, datetime
 import msgspec
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES, AnalysisContext
-from halftruth_collector.analyses.labels import Labels, labelled
+from halftruth_collector.analyses import ANALYSES, AnalysisContext, answer
+from halftruth_collector.analyses.labels import labels_of
 from halftruth_collector.analyses.survey_report import survey_report
 from halftruth_collector.estimation import Counts
 from halftruth_shared import Survey
@@ -118,7 +118,7 @@ def of_chart(chart):
 
 
 def said(analysis, result):
-    shown = analysis.present(result)
+    shown = analysis.present(result, labels_of(SURVEY, result.query))
     yield from (shown.title, *shown.sentences, *map(str, shown.grid.header))
     yield from (str(cell) for row in shown.grid.rows for cell in row)
     if (drawn := shown.chart) is not None:
@@ -133,8 +133,8 @@ def said(analysis, result):
 def test_no_sentence_or_title_contains_the_full_text_of_a_question(study, name, asked):
     analysis = ANALYSES[name]
     query = analysis.start(SURVEY) if asked is None else analysis.query(**asked)
-    result = analysis.compute(study, query)
-    found = [*said(analysis, labelled(result, SURVEY))]
+    result = answer(analysis, study, query)
+    found = [*said(analysis, result)]
     assert any("Thinking" in text for text in found)
     long = pieces()
     assert not [text for text in found if any(piece in text for piece in long)]
@@ -152,7 +152,7 @@ def test_a_report_quotes_full_questions_only_on_their_own(study):
 
 
 def test_questions_with_equal_beginnings_are_distinguished_by_their_ends():
-    assert Labels.of(SURVEY.schema).questions["smoker"] == "Thinking of the… you smoke?"
-    labels, schema = Labels.of(SURVEY.schema).questions, SURVEY.schema
+    assert labels_of(SURVEY).questions["smoker"] == "Thinking of the… you smoke?"
+    labels, schema = labels_of(SURVEY).questions, SURVEY.schema
     assert labels.keys() == {*schema.names, *schema.options}
     assert len(set(labels.values())) == len(labels)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.analyses import ANALYSES, answer
 from halftruth_shared import Attribute, DomainTooLarge, Schema, SplitQuestionnaire, Survey
 from sources import source_of
 
@@ -29,7 +29,7 @@ def source(request):
 def asked(name, source, **fields):
     query = ANALYSES[name].query(**fields)
     ANALYSES[name].check_work(source.survey, query)
-    return ANALYSES[name].compute(source, query)
+    return answer(ANALYSES[name], source, query)
 
 
 THREE = ["q0", "q1", "q3"]

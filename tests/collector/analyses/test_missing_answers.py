@@ -6,8 +6,8 @@ import io
 import msgspec
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES
-from halftruth_collector.analyses.labels import labelled
+from halftruth_collector.analyses import ANALYSES, answer
+from halftruth_collector.analyses.labels import labels_of
 from halftruth_collector.analyses.tabular import to_csv
 from halftruth_collector.estimation import Counts
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
@@ -16,7 +16,6 @@ from halftruth_shared.analyses.comparison import ComparisonQuery
 from halftruth_shared.analyses.crosstab import CrosstabQuery
 from halftruth_shared.analyses.overview import OverviewQuery
 from halftruth_shared.analyses.weighted import WeightedQuery
-from halftruth_shared.results.presentation import present
 from sources import source_of
 
 SCHEMA = Schema(
@@ -53,7 +52,7 @@ def ask(records):
         counts = Counts.from_cells(survey, *np.unique(records, axis=0, return_counts=True))
         counted = source_of(survey, counts)
         name = type(query).__module__.rpartition(".")[2].replace("_", "-")
-        return ANALYSES[name].compute(counted, query)
+        return answer(ANALYSES[name], counted, query)
 
     return asked
 
@@ -73,17 +72,18 @@ def test_the_overview_lists_missing_answers_separately(ask, records):
         assert silent["answer"] == "-"
         assert close(silent.value, sex[2])
         assert len(found.places("missing", question="town")) == 0
-        parts = present(found).parts
+        parts = ANALYSES["overview"].present(found).parts
         assert [part.title for part in parts] == ["Answers", "No answer", "Questions"]
         shown = [[str(cell) for cell in row[:2]] for part in parts for row in part.grid.rows[:2]]
         assert shown[:3] == [["sex", "female"], ["", "male"], ["sex", "-"]]
         table = list(csv.DictReader(io.StringIO(to_csv(found))))
         assert {row["missing_answers"] for row in table} == {missing}
-        said = labelled(
-            found, Survey("s", "S", SCHEMA, RandomizedResponse(dict.fromkeys(SCHEMA.names, "0.9")))
-        )
-        assert said.find("missing", question="Your sex?")["answer"] == "Not said"
-        assert ("leaves out" in repr(found)) == (missing == "exclude")
+        mechanism = RandomizedResponse(dict.fromkeys(SCHEMA.names, "0.9"))
+        labels = labels_of(Survey("s", "S", SCHEMA, mechanism))
+        [_, missed, _] = ANALYSES["overview"].present(found, labels).parts
+        assert [str(cell) for cell in missed.grid.rows[0][:2]] == ["Your sex?", "Not said"]
+        basis = ANALYSES["overview"].present(found, labels).basis
+        assert ("leaves out" in " ".join(basis)) == (missing == "exclude")
 
 
 def test_excluding_missing_answers_gives_percentages_of_those_who_answered_both(ask, records):

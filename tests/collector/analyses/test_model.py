@@ -5,7 +5,7 @@ from statistics import NormalDist
 import msgspec
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.analyses import ANALYSES, answer
 from halftruth_collector.estimation.model.cached import MOST_TESTED
 from halftruth_shared import (
     Attribute,
@@ -51,7 +51,7 @@ def counted(truth, people=20_000, mechanism=WARNER, seed=0, schema=SCHEMA):
 
 def asked(name, source, **fields):
     query = ANALYSES[name].query(estimate="model", **fields)
-    return ANALYSES[name].compute(source, query)
+    return answer(ANALYSES[name], source, query)
 
 
 @pytest.fixture(scope="module")

@@ -5,11 +5,12 @@ from datetime import date
 
 import msgspec
 import pytest
-from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.analyses import ANALYSES, answer
 from halftruth_collector.estimation import Counts
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
 from halftruth_shared.analyses.overview import OverviewQuery
-from halftruth_shared.results.layout import chart
+from halftruth_shared.results import NAMES
+from halftruth_shared.results.layout import Arranged
 from sources import source_of
 
 SCHEMA = Schema(
@@ -26,7 +27,7 @@ KEEP = {"smoker": 0.75, "drinks": 0.8}
 def overview(**query):
     counts = Counts.from_cells(SURVEY, [list(cell) for cell in CELLS], list(CELLS.values()))
     counted = source_of(SURVEY, counts)
-    return ANALYSES["overview"].compute(counted, OverviewQuery(**query))
+    return answer(ANALYSES["overview"], counted, OverviewQuery(**query))
 
 
 def shares_of(result):
@@ -77,7 +78,7 @@ def test_each_error_is_split_into_perturbation_and_sampling(target):
 def test_the_sampling_error_of_an_impossible_estimate_is_undefined():
     few = Counts.from_cells(SURVEY, [[0, 0], [1, 0]], [79, 21])
     counted = source_of(SURVEY, few)
-    result = ANALYSES["overview"].compute(counted, OverviewQuery(attributes=["smoker"]))
+    result = answer(ANALYSES["overview"], counted, OverviewQuery(attributes=["smoker"]))
     for found in shares_of(result):
         assert not 0 <= found.value <= 1
         assert found.sampling_error is None
@@ -88,7 +89,7 @@ def test_reports_are_listed_by_day():
     counts = Counts.from_cells(SURVEY, [[0, 0]], [90])
     days = {date(2026, 5, day): 10 for day in range(1, 10)}
     counted = source_of(SURVEY, counts, days=days)
-    result = ANALYSES["overview"].compute(counted, OverviewQuery())
+    result = answer(ANALYSES["overview"], counted, OverviewQuery())
     [caveat] = [each for each in result.caveats if each.code == "days"]
     assert caveat.values["days"] == {day.isoformat(): reports for day, reports in days.items()}
     said = caveat.sentence
@@ -99,13 +100,13 @@ def test_reports_are_listed_by_day():
 def test_a_chart_has_only_complete_questions():
     result = overview()
     for most, drawn in ((2, 2), (4, 2), (5, 5), (1, 2)):
-        block = msgspec.structs.replace(result.layout[0], most=most)
-        assert len(chart(result, block).rows) == drawn
-    assert chart(result, block).notes == ("Shown are the first 2 of 5 rows.",)
+        block = msgspec.structs.replace(ANALYSES["overview"].layout(result, NAMES)[0], most=most)
+        assert len(Arranged(result, block).chart.rows) == drawn
+    assert Arranged(result, block).chart.notes == ("Shown are the first 2 of 5 rows.",)
 
 
 def test_a_question_with_imprecise_shares_is_named():
     few = Counts.from_cells(SURVEY, [[0, 0], [1, 1]], [6, 4])
-    result = ANALYSES["overview"].compute(source_of(SURVEY, few), OverviewQuery())
+    result = answer(ANALYSES["overview"], source_of(SURVEY, few), OverviewQuery())
     said = [caveat.values["question"] for caveat in result.caveats if caveat.weight == "warning"]
     assert said == ["smoker", "drinks"]

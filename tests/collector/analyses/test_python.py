@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from halftruth_client import Analyst, RequestRefused
 from halftruth_collector import operations
-from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.analyses import ANALYSES, answer
 from halftruth_collector.estimation import Counts
 from halftruth_shared import (
     Attribute,
@@ -266,10 +266,10 @@ def test_effective_reports_of_unperturbed_answers_are_n_minus_1():
     survey = Survey("open", "Open", schema, RandomizedResponse({"a": "1", "b": "1"}))
     counts = Counts.from_cells(survey, [[0, 0], [0, 1], [1, 1]], [300, 500, 201])
     counted = source_of(survey, counts)
-    table = ANALYSES["table"].compute(counted, ANALYSES["table"].query(attributes=["a", "b"]))
+    table = answer(ANALYSES["table"], counted, ANALYSES["table"].query(attributes=["a", "b"]))
     [effective] = [each for each in table.caveats if each.code == "effective reports"]
     assert effective.values["reports"] == pytest.approx(1_000)
     assert "1\u202f000 answers without perturbation" in effective.sentence
-    overview = ANALYSES["overview"].compute(counted, ANALYSES["overview"].query())
+    overview = answer(ANALYSES["overview"], counted, ANALYSES["overview"].query())
     effective = [overview.find("effective_reports", question=name).value for name in "ab"]
     assert effective == pytest.approx([1_000, 1_000])

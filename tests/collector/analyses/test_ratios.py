@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.analyses import ANALYSES, answer
 from respondents import SURVEYS, codes_of, people
 from sources import source_of
 
@@ -14,7 +14,7 @@ def counted_of(survey):
 
 def asked(name, counted, **query):
     analysis = ANALYSES[name]
-    result = analysis.compute(counted, analysis.query(**query))
+    result = answer(analysis, counted, analysis.query(**query))
     return result, analysis.present(result).grid
 
 

@@ -6,7 +6,7 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES, AnalysisContext
+from halftruth_collector.analyses import ANALYSES, AnalysisContext, answer
 from halftruth_collector.estimation import Counts
 from halftruth_shared import (
     Attribute,
@@ -18,7 +18,6 @@ from halftruth_shared import (
 )
 from halftruth_shared.analyses.reading import read, write
 from halftruth_shared.analyses.regression import RegressionQuery
-from halftruth_shared.results.presentation import present
 from halftruth_shared.results.wording import items
 from sources import coefficients
 
@@ -49,7 +48,7 @@ def counted(reports=5_000, survey=SURVEY, seed=7):
 
 def regression(where=None, **asked):
     query = RegressionQuery(**{"outcome": "smoker", "predictors": ["age", "vote"], **asked})
-    return ANALYSIS.compute(where or counted(), query)
+    return answer(ANALYSIS, where or counted(), query)
 
 
 @pytest.mark.parametrize("confidence", [0.95, 0.8])
@@ -113,7 +112,7 @@ def test_few_reports_behind_a_coefficient_cause_a_warning():
     few = regression(counted(30, survey), **asked)
     many = regression(counted(3_000, survey), **asked)
     assert "reports for each cell, intervals cover the" in caveat(few, "few reports")
-    assert caveat(few, "few reports") in present(few).warnings
+    assert caveat(few, "few reports") in ANALYSIS.present(few).warnings
     assert caveat(many, "few reports") is None
 
 
@@ -140,13 +139,13 @@ def test_a_linear_model_has_no_odds():
     [panel] = ANALYSIS.chart(result).panels
     assert (panel.axis.scale, panel.reference.value) == ("linear", 0)
     scores = "The answers to age count as scores: young 20, middle 45, old 70."
-    assert scores in present(result).notes
+    assert scores in ANALYSIS.present(result).notes
 
 
 def test_a_model_that_cannot_be_estimated_has_no_number_in_any_presentation():
     result = regression(counted(30), estimate="moment")
     line = "The data cannot carry the model: "
-    notice, _ = present(result).warnings
+    notice, _ = ANALYSIS.present(result).warnings
     assert notice.startswith(line)
     assert "The choice “estimate: model” " in notice
     terms = [items(row["term"]) for row in result.rows if row["term"]]
@@ -169,7 +168,7 @@ def test_predictors_without_reports_about_all_of_them_are_refused():
     )
     query = RegressionQuery(outcome="q0", predictors=["q1", "q2", "q3"], estimate="moment")
     with pytest.raises(ParameterError, match=r"^predictors: no report tells of ") as caught:
-        ANALYSIS.compute(few, query)
+        answer(ANALYSIS, few, query)
     assert caught.value.field == "predictors"
 
 

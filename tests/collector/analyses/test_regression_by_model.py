@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES, AnalysisContext
+from halftruth_collector.analyses import ANALYSES, AnalysisContext, answer
 from halftruth_collector.estimation import Counts
 from halftruth_collector.estimation.model import cached
 from halftruth_collector.estimation.model.information import Fitted
@@ -18,7 +18,6 @@ from halftruth_shared import (
     Survey,
 )
 from halftruth_shared.analyses.regression import RegressionQuery
-from halftruth_shared.results.presentation import present
 from scipy.optimize import minimize
 from scipy.special import expit
 from sources import coefficients
@@ -54,7 +53,7 @@ def counted(survey, count, seed=0):
 
 
 def regression(counted, **asked):
-    return ANALYSIS.compute(counted, RegressionQuery(**{"estimate": "model", **asked}))
+    return answer(ANALYSIS, counted, RegressionQuery(**{"estimate": "model", **asked}))
 
 
 def method(result):
@@ -89,7 +88,8 @@ def test_coefficients_on_all_other_questions_are_parameters_of_the_model(reports
     assert coefficients(result)[2].statistic == pytest.approx(values[2] / errors[2])
     said = "The model has no interaction of three or more questions; the reports "
     assert any(note.startswith(said) for note in ANALYSIS.chart(result).notes)
-    assert "Assuming no interaction of three or more questions: " in repr(result)
+    text = repr(ANALYSIS.described(result))
+    assert "Assuming no interaction of three or more questions: " in text
 
 
 def test_a_requested_interaction_is_a_parameter_of_the_model(reports):
@@ -178,7 +178,7 @@ def test_imprecise_coefficients_are_not_tested_and_cause_a_warning():
     survey = Survey("g", "G", schema_of(SHAPE), GammaDiagonal(19))
     few = regression(counted(survey, 1_000), outcome="b", predictors=["a", "c"])
     many = regression(counted(survey, 50_000), outcome="b", predictors=["a", "c"])
-    [said] = [note for note in present(few).warnings if "too imprecise to test" in note]
+    [said] = [note for note in ANALYSIS.present(few).warnings if "too imprecise to test" in note]
     assert "may cover the true value less often than stated" in said
     assert "untested coefficients" not in {each.code for each in many.caveats}
     for each in (*coefficients(few), *coefficients(many)):

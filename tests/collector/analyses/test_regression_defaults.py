@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.analyses import ANALYSES, answer
 from halftruth_shared import Attribute, RandomizedResponse, Schema, SplitQuestionnaire, Survey
 from halftruth_shared.analyses.regression import RegressionQuery
 from sources import source_of
@@ -47,7 +47,7 @@ def regressions(design, surveys, effects, predictors):
         people = np.column_stack([income, education, sex, rng.integers(0, 3, reports)])
         source = source_of(survey_of(design), people.astype(int), rng)
         query = RegressionQuery(outcome="income", predictors=predictors)
-        yield ANALYSES["regression"].compute(source, query)
+        yield answer(ANALYSES["regression"], source, query)
 
 
 @pytest.mark.parametrize("surveys", [12, pytest.param(200, marks=pytest.mark.nightly)])

@@ -4,7 +4,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.analyses import ANALYSES, answer
 from halftruth_collector.estimation import Estimator
 from halftruth_collector.estimation.intervals import table_intervals
 from halftruth_collector.estimation.reliability import RELIABILITIES, grades, margin
@@ -39,7 +39,7 @@ def test_a_table_has_its_estimates_in_the_requested_order(http, filled, analyst,
 def test_measures_are_those_of_the_estimator(study):
     counted, analysis = study.counted["study"], ANALYSES["measures"]
     query = analysis.query(attributes=["smoker", "vote"], target="respondents")
-    result = analysis.compute(counted, query)
+    result = answer(analysis, counted, query)
     alone = aimed(counted.estimator, "respondents")
     assert result.estimates == alone.measures(["smoker", "vote"])
     assert result.find("concentration", row="smoker", column="vote").value > 0
@@ -55,7 +55,7 @@ def test_measures_are_those_of_the_estimator(study):
 def test_a_list_has_the_rows_of_the_estimator(study, name, parameters):
     counted, analysis = study.counted["study"], ANALYSES[name]
     mined = getattr(aimed(counted.estimator, "respondents"), name)(**parameters)
-    result = analysis.compute(counted, analysis.query(**parameters, target="respondents"))
+    result = answer(analysis, counted, analysis.query(**parameters, target="respondents"))
     assert list(result.rows) == list(mined.rows) != []
     assert result.selection.candidates == mined.candidates
     assert result.selection.listed == len(mined)
@@ -65,7 +65,7 @@ def test_filtered_itemsets_are_a_subset_of_all(study):
     counted, analysis = study.counted["study"], ANALYSES["itemsets"]
 
     def asked(**some):
-        return analysis.compute(counted, analysis.query(min_support=0.05, max_length=2, **some))
+        return answer(analysis, counted, analysis.query(min_support=0.05, max_length=2, **some))
 
     every = asked()
     for some, belongs in (
@@ -83,23 +83,23 @@ def test_a_rule_by_name_ignores_the_thresholds(study):
     counted, analysis = study.counted["study"], ANALYSES["rules"]
     sides = {"antecedent": {"smoker": "yes"}, "consequent": {"coughs": "yes"}}
     for least in ({}, {"min_support": 1, "min_confidence": 1, "min_lift": 99, "limit": 1}):
-        result = analysis.compute(counted, analysis.query(**sides, **least))
+        result = answer(analysis, counted, analysis.query(**sides, **least))
         assert list(result.rows) == list(counted.estimator.rule(**sides).rows)
         assert result.selection is None
 
 
 def test_the_map_of_associations_is_that_of_the_estimator(study):
     counted, analysis = study.counted["study"], ANALYSES["measures"]
-    every = analysis.compute(counted, analysis.query())
+    every = answer(analysis, counted, analysis.query())
     pairs = list(zip(*(key.values for key in every.keys), strict=True))
     assert pairs == [*permutations(SCHEMA.names, 2)]
     assert every.estimates == counted.estimator.associations()
     asked = {"attributes": ["vote", "smoker", "age"], "confidence": 0.9}
-    some = analysis.compute(counted, analysis.query(**asked))
+    some = answer(analysis, counted, analysis.query(**asked))
     assert some.estimates == counted.estimator.associations(**asked)
     # Named measures belong to a single table with all attributes.
     named = {"attributes": ["vote", "smoker", "age"], "measures": ["g_squared"]}
-    of_three = analysis.compute(counted, analysis.query(**named))
+    of_three = answer(analysis, counted, analysis.query(**named))
     assert of_three.estimates == counted.estimator.measures(**named)
     assert [*of_three.key("row").values] == [None]
 

@@ -5,7 +5,8 @@ import io
 
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES, risk
+from halftruth_collector.analyses import ANALYSES, answer, risk
+from halftruth_collector.analyses.answering import answer_pilot
 from halftruth_collector.disclosure.linking import linking_risk_of
 from halftruth_collector.disclosure.risk_errors import bands_of
 from halftruth_collector.estimation import Counts
@@ -174,7 +175,7 @@ def of_reports(survey, counts, **asked):
     cells = np.argwhere(np.array(counts) >= 0)
     counted = Counts.from_cells(survey, cells, np.ravel(counts))
     query = RiskQuery(quasi=["town"], sensitive="coughs", **asked)
-    return ANALYSES["risk"].compute(source_of(survey, counted), query)
+    return answer(ANALYSES["risk"], source_of(survey, counted), query)
 
 
 def test_the_risk_of_reports_is_that_of_the_estimated_people():
@@ -211,7 +212,7 @@ def test_the_chart_has_the_largest_risks_and_the_limit():
     keep = RandomizedResponse({"town": "0.9", "coughs": "0.8"})
     survey = Survey("s", "S", Schema((towns, coughs)), keep)
     query = RiskQuery(quasi=["town"], sensitive="coughs", limit=0.4)
-    found = ANALYSES["risk"].from_pilot(survey, query, lambda _: people)
+    found = answer_pilot(ANALYSES["risk"], survey, query, lambda _: people)
     chart = ANALYSES["risk"].chart(found)
     assert [panel.heading for panel in chart.panels] == [
         "Risk column by column",
@@ -243,13 +244,13 @@ def test_intervals_hold_the_risks_of_a_world_without_associations(respondents, l
     people = np.einsum("a,b,c->abc", *NULL.values())
     true = linking_risk_of(survey, ["age", "mood"], "rare", people)
     query = RiskQuery(quasi=["age", "mood"], sensitive="rare", limit=limit)
-    expected = ANALYSES["risk"].from_pilot(survey, query, lambda _: people * 10**6)
+    expected = answer_pilot(ANALYSES["risk"], survey, query, lambda _: people * 10**6)
     assert true.maximum == pytest.approx(0.4855, abs=1e-3)
     records, rng, held, of_naive = np.argwhere(people > 0), np.random.default_rng(11), 0, 0
     for _ in range(surveys):
         drawn = np.repeat(records, rng.multinomial(respondents, people.ravel()), axis=0)
         counts = Counts.from_reports(survey, survey.perturbation.reports(drawn, rng))
-        found = ANALYSES["risk"].compute(source_of(survey, counts), query)
+        found = answer(ANALYSES["risk"], source_of(survey, counts), query)
         inside = []
         for name in ("above_limit", "median_risk", "risk_p90", "risk_p99", "largest_risk"):
             for way in ("", "whole_"):
@@ -275,7 +276,7 @@ def test_every_number_has_an_interval_that_the_headline_states(mechanism):
     records = np.stack([rng.choice(len(p), 20_000, p=p) for p in NULL.values()], axis=1)
     counts = Counts.from_reports(survey, survey.perturbation.reports(records, rng))
     query = RiskQuery(quasi=["age", "mood"], sensitive="rare", limit=0.4)
-    found, again = (ANALYSES["risk"].compute(source_of(survey, counts), query) for _ in range(2))
+    found, again = (answer(ANALYSES["risk"], source_of(survey, counts), query) for _ in range(2))
     lower, upper = (found.estimates.numbers(end) for end in ("lower", "upper"))
     assert (lower <= found.estimates.value + 1e-9).all()
     assert (found.estimates.value <= upper + 1e-9).all()
@@ -286,7 +287,7 @@ def test_every_number_has_an_interval_that_the_headline_states(mechanism):
         if (high - low) / 2 > 0.1:
             assert row.reliability == "not usable"
     above, largest = (found.rows[place].interval for place in found.claims[0].rows)
-    text = found.headline
+    text = ANALYSES["risk"].headline(found)
     for low, high in (above, largest):
         assert f"between {percent(low, 1)} and {percent(high, 1)}" in text.lower()
     shown = ANALYSES["risk"].present(found)
@@ -316,4 +317,4 @@ def test_a_table_that_is_too_large_for_errors_is_not_usable(monkeypatch):
     found = of_reports(survey_of(GammaDiagonal("19")), [[800, 100], [80, 70]])
     assert set(found.estimates.texts("reliability")) == {"not usable"}
     assert "too large to compute the errors" in found.caveats[1].sentence
-    assert "between" not in found.headline
+    assert "between" not in ANALYSES["risk"].headline(found)

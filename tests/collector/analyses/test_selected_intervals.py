@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 import recorded
-from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.analyses import ANALYSES, answer
 from halftruth_collector.analyses.deciding import as_selected
 from halftruth_shared import (
     Attribute,
@@ -21,7 +21,7 @@ from halftruth_shared.analyses.reading import make
 from halftruth_shared.analyses.rules import RulesQuery
 from halftruth_shared.analyses.table import TableQuery
 from halftruth_shared.analyses.weighted import WeightedQuery
-from halftruth_shared.results import quantity
+from halftruth_shared.results import NAMES, quantity
 from halftruth_shared.results.layout import in_words
 from sources import source_of
 
@@ -41,7 +41,7 @@ def results():
             analysis = ANALYSES[name]
             query = make(analysis.query, values)
             try:
-                yield analysis, query, analysis.compute(each.source, query), each.source
+                yield analysis, query, answer(analysis, each.source, query), each.source
             except HalftruthError:
                 continue
 
@@ -79,7 +79,7 @@ def test_sets_of_claims_are_those_of_their_rows_at_the_level_of_the_selection():
             if analysis.name == "weighted":
                 many = int(np.isfinite(result.estimates.value[result.places("share")]).sum())
             level = 1 - (1 - query.confidence) / many
-            further = analysis.compute(source, msgspec.structs.replace(query, confidence=level))
+            further = answer(analysis, source, msgspec.structs.replace(query, confidence=level))
             for place, (row, stated) in enumerate(zip(claim.rows, claim.sets, strict=True)):
                 at_level, ordinary = further.rows[row], result.rows[row]
                 assert (stated.interval, stated.set, stated.gap) == (
@@ -91,7 +91,7 @@ def test_sets_of_claims_are_those_of_their_rows_at_the_level_of_the_selection():
                 of = quantity(ordinary.quantity)
                 for end in stated.interval or ():
                     assert end is None or of.lower - 1e-9 <= end <= of.upper + 1e-9
-                said = analysis.state(result, claim).replace(in_words(at_level), "")
+                said = analysis.state(result, claim, NAMES).replace(in_words(at_level), "")
                 different = in_words(ordinary) != in_words(at_level)
                 assert not (different and in_words(ordinary) in said), said
                 assert as_selected(result, claim, place).value == ordinary.value
@@ -121,7 +121,7 @@ def test_headlines_near_the_ends_of_the_possible_are_possible_and_contain_their_
         WeightedQuery(margins={"b": {"no": 0.3, "yes": 0.7}}, attributes=["a", "c"]),
     ):
         analysis = next(each for each in ANALYSES.values() if each.query is type(query))
-        result = analysis.compute(source, query)
+        result = answer(analysis, source, query)
         for claim in result.claims:
             for row, stated in zip(claim.rows, claim.sets, strict=False):
                 ordinary = result.rows[row]
@@ -141,16 +141,17 @@ def test_a_standard_error_of_zero_decides_rightly():
     for people in (60, 400):
         rows = np.column_stack([np.ones(people, int), np.arange(people) % 2])
         source = source_of(survey, rows)
-        result = ANALYSES["table"].compute(source, TableQuery(attributes=["d"]))
+        result = answer(ANALYSES["table"], source, TableQuery(attributes=["d"]))
         [claim] = result.claims
         assert (claim.kind, claim.rows) == ("largest", [1])
-        assert "d=yes is the most frequent: 100" in result.headline.replace("\u202f", " ")
+        said = ANALYSES["table"].headline(result).replace("\u202f", " ")
+        assert "d=yes is the most frequent: 100" in said
         # Groups that all say yes do not differ, and groups that never agree do.
         query = ComparisonQuery(answer={"d": "yes"}, groups="e")
-        same = ANALYSES["comparison"].compute(source, query)
+        same = answer(ANALYSES["comparison"], source, query)
         assert not any(claim.kind == "different" for claim in same.claims)
         rows[:, 0] = rows[:, 1]
-        apart = ANALYSES["comparison"].compute(source_of(survey, rows), query)
+        apart = answer(ANALYSES["comparison"], source_of(survey, rows), query)
         assert any(claim.kind == "different" for claim in apart.claims)
 
 
@@ -160,11 +161,11 @@ def test_the_largest_lower_bound_of_rules_is_at_most_everybody():
     survey = Survey("s", "S", schema, RandomizedResponse(dict.fromkeys("pqr", "0.85")))
     half = np.arange(3_000) % 2
     reports = np.column_stack([half, np.where(np.arange(3_000) % 10 < 8, half, 1 - half), half])
-    result = ANALYSES["rules"].compute(source_of(survey, reports), RulesQuery())
+    result = answer(ANALYSES["rules"], source_of(survey, reports), RulesQuery())
     assert result.contradictions == []
     [bound] = [claim.bound for claim in result.claims if claim.kind == "at least"]
     assert bound == 1
-    assert "at least 100" in result.headline
+    assert "at least 100" in ANALYSES["rules"].headline(result)
 
 
 def test_the_typical_margin_is_of_intervals_before_they_are_cut():
@@ -173,7 +174,7 @@ def test_the_typical_margin_is_of_intervals_before_they_are_cut():
     survey = Survey("s", "S", schema, RandomizedResponse.for_amplification(schema, 19))
     rng = np.random.default_rng(3)
     source = source_of(survey, rng.integers(0, 30, (2_000, 1)), rng)
-    result = ANALYSES["overview"].compute(source, OverviewQuery())
+    result = answer(ANALYSES["overview"], source, OverviewQuery())
     [margin] = [claim.bound for claim in result.claims if claim.kind == "margin"]
     keep = 19 / (19 + 29)
     spread = (1 - keep) / 29

@@ -11,7 +11,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.analyses import ANALYSES, answer
 from halftruth_collector.analyses.survey_report import survey_report
 from halftruth_collector.estimation import Counts
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Series, Survey
@@ -37,7 +37,7 @@ ALPHA = 0.05
 
 def compute(source, query):
     analysis = next(each for each in ANALYSES.values() if each.query is type(query))
-    return analysis.compute(source, query)
+    return answer(analysis, source, query)
 
 
 class Reports:

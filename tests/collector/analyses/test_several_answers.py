@@ -5,8 +5,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES
-from halftruth_collector.analyses.labels import labelled
+from halftruth_collector.analyses import ANALYSES, answer
+from halftruth_collector.analyses.labels import labels_of
 from halftruth_collector.analyses.overview import NONE
 from halftruth_shared import (
     Attribute,
@@ -64,7 +64,7 @@ def people(count=4_000):
 
 def asked(analysis, survey, reports, **query):
     of = ANALYSES[analysis]
-    return of.compute(source_of(survey, reports), of.query(**query))
+    return answer(of, source_of(survey, reports), of.query(**query))
 
 
 unperturbed = partial(asked, survey=UNPERTURBED)
@@ -87,8 +87,11 @@ def test_the_overview_has_the_shares_of_options_and_of_none_and_the_mean_number(
     for query in ({}, {"attributes": ["town", "symptoms"]}):
         found = unperturbed("overview", reports=codes, missing="exclude", **query)
         assert [*dict.fromkeys(found.key("question").values)] == ["town", "symptoms"]
-    labels = labelled(found, UNPERTURBED)
-    assert labels.find("share", answer="Cough")["question"] == "Which symptoms do you have?"
+    rows = ANALYSES["overview"].present(found, labels_of(UNPERTURBED)).grid.rows
+    assert [(cell.above or cell.text) for cell in rows[2][:2]] == [
+        "Which symptoms do you have?",
+        "Cough",
+    ]
     expected, mean = truths(codes), found.find("mean_number")
     assert mean.value == pytest.approx(expected.pop("mean"))
     assert values_of(found) == pytest.approx(expected)
@@ -167,7 +170,7 @@ def test_a_crosstab_has_the_cells_of_the_crosstab_of_each_option(attributes, per
     axes = [OPTIONS if name == "symptoms" else ("big", "small") for name in attributes]
     cells = [tuple(row.keys.values()) for row in found.rows if row.quantity == "share"]
     assert cells == [*product(*axes)]
-    shown = ANALYSES["crosstab"].present(labelled(found, UNPERTURBED))
+    shown = ANALYSES["crosstab"].present(found, labels_of(UNPERTURBED))
     assert {"Cough", "big"} <= {*shown.grid.header, *(str(row[0]) for row in shown.grid.rows)}
     assert "allows several options" in " ".join(shown.notes)
 
@@ -186,11 +189,11 @@ def test_a_comparison_of_an_option_equals_that_of_its_attribute():
     codes = people()
     for name, option in zip(NAMES, OPTIONS, strict=True):
         of_question, of_option = (
-            unperturbed("comparison", reports=codes, answer=answer, groups="town")
-            for answer in ({"symptoms": option}, {name: "yes"})
+            unperturbed("comparison", reports=codes, answer=given, groups="town")
+            for given in ({"symptoms": option}, {name: "yes"})
         )
         assert [*of_question.rows] == [*of_option.rows]
-    said = ANALYSES["comparison"].headline(labelled(of_question, UNPERTURBED))
+    said = ANALYSES["comparison"].headline(of_question, labels_of(UNPERTURBED))
     assert "Which symptoms do you have? Rash" in said
 
 

@@ -6,7 +6,7 @@ from uuid import uuid4
 import numpy as np
 import pytest
 from halftruth_collector import operations
-from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.analyses import ANALYSES, answer
 from halftruth_collector.cli import main
 from halftruth_collector.errors import TooFewReports
 from halftruth_collector.ops.settings import Config
@@ -104,10 +104,10 @@ def test_a_group_below_the_minimum_is_refused():
     counted = source_of(SURVEY, rows, min_reports=50)
     analysis = ANALYSES["overview"]
     with pytest.raises(TooFewReports) as refused:
-        analysis.compute(counted, OverviewQuery(where={"region": "south"}))
+        answer(analysis, counted, OverviewQuery(where={"region": "south"}))
     assert refused.value.field == "where"
     assert str(refused.value) == (
         "where: about 30 of the reports are of those with region=south; results are served of 50 or"
         " more"
     )
-    assert analysis.compute(counted, OverviewQuery(where={"region": "north"})).group.people == 50
+    assert answer(analysis, counted, OverviewQuery(where={"region": "north"})).group.people == 50

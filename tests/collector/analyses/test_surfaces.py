@@ -12,6 +12,7 @@ import pytest
 from halftruth_client import Analyst
 from halftruth_collector import operations
 from halftruth_collector.analyses import ANALYSES as REGISTRY
+from halftruth_collector.analyses import answer
 from halftruth_collector.analyses.tabular import harmless
 from halftruth_collector.web.openapi import document
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
@@ -38,7 +39,8 @@ def asked_of(query):
 
 def computed(study, query, survey="study"):
     """Return the expected result, computed without an interface."""
-    return without_time(plain(REGISTRY[name_of(type(query))].compute(study.counted[survey], query)))
+    analysis = REGISTRY[name_of(type(query))]
+    return without_time(plain(analysis.described(answer(analysis, study.counted[survey], query))))
 
 
 PAIR = ["smoker", "coughs"]
@@ -195,13 +197,13 @@ def test_all_interfaces_return_the_computed_result(study, get, halftruth, name):
     path, asked = QUERIES_OF[name]
     query = make(REGISTRY[path].query, asked)
     for survey in SURVEYS:
-        status, answer = get(path, asked, survey.id)
+        status, found = get(path, asked, survey.id)
         assert status == 200
-        assert (answer["survey"], answer["digest"]) == (survey.id, survey.digest)
-        assert answer["reports"] == 3000
-        assert without_time(answer) == computed(study, query, survey.id)
+        assert (found["survey"], found["digest"]) == (survey.id, survey.digest)
+        assert found["reports"] == 3000
+        assert without_time(found) == computed(study, query, survey.id)
         for name, value in asked.items():
-            assert answer["query"][name] == value
+            assert found["query"][name] == value
     same_everywhere(study, halftruth, query, asked)
 
 
@@ -220,7 +222,7 @@ def test_a_command_prints_each_sentence_once_and_the_headline_first(study, halft
     query = analysis.start(SURVEYS[0])
     asked = asked_of(query)
     printed = halftruth(*command(name, "study", asked))[1]
-    shown = analysis.present(analysis.compute(study.counted["study"], query))
+    shown = analysis.present(answer(analysis, study.counted["study"], query))
     parts = [
         f"{analysis.title} · study · ",
         shown.headline,
@@ -268,8 +270,8 @@ def test_every_analysis_has_all_interfaces(study, halftruth, tmp_path, name):
     same_everywhere(study, halftruth, query, asked)
     path, headers = f"/v1/surveys/study/{name}", {"Authorization": f"Bearer {study.token}"}
 
-    answer = study.http.get(f"{path}?{query_string(asked)}", headers=headers)
-    assert without_time(answer.get_json()) == computed(study, query)
+    response = study.http.get(f"{path}?{query_string(asked)}", headers=headers)
+    assert without_time(response.get_json()) == computed(study, query)
     method = getattr(Analyst, name.replace("-", "_"))
     assert analysis.summary in method.__doc__
     assert set(method.__signature__.parameters) == {"self", "survey", *analysis.fields}
@@ -295,7 +297,7 @@ def test_every_analysis_has_all_interfaces(study, halftruth, tmp_path, name):
         assert named.mimetype == wanted.mimetype == shown.mimetype == media_type
         assert named.data == wanted.data == shown.data
     assert file.read_bytes() == named.data
-    frame = analysis.compute(study.counted["study"], query).to_pandas()
+    frame = answer(analysis, study.counted["study"], query).to_pandas()
     stored = pd.read_parquet(file)
     assert len(stored) == len(frame)
     columns = study.analyst.ask("study", query).columns

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.analyses import ANALYSES, answer
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
 from halftruth_shared.analyses.distribution import DistributionQuery
 from sources import source_of
@@ -35,7 +35,7 @@ def test_tests_of_means_keep_their_level_in_small_groups(reports, share, of_grou
     rejected = []
     for _ in range(surveys):
         people = np.column_stack([rng.random(reports) < share, rng.choice(4, reports, p=SHARES)])
-        result = ANALYSES["distribution"].compute(source_of(survey, people.astype(int), rng), QUERY)
+        result = answer(ANALYSES["distribution"], source_of(survey, people.astype(int), rng), QUERY)
         if result.tests:
             assert result.tests[0].name == "score"
             rejected.append(any(claim.kind == "different" for claim in result.claims))
@@ -50,8 +50,8 @@ def test_without_perturbation_the_variance_is_that_of_both_groups_together():
     group = np.arange(2_000) % 2
     number = np.where(group, rng.choice(4, 2_000, p=[0.5, 0.3, 0.1, 0.1]), 0)
     number = np.where(group == 0, rng.choice(4, 2_000, p=SHARES), number)
-    result = ANALYSES["distribution"].compute(
-        source_of(survey, np.column_stack([group, number])), QUERY
+    result = answer(
+        ANALYSES["distribution"], source_of(survey, np.column_stack([group, number])), QUERY
     )
     [row] = [result.rows[place] for place in result.places("mean_difference")]
     ranks = result.find("mean", group="a").value, result.find("mean", group="b").value

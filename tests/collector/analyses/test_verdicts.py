@@ -6,7 +6,7 @@ import re
 import msgspec
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.analyses import ANALYSES, answer
 from halftruth_shared import Attribute, GammaDiagonal, RandomizedResponse, Schema, Survey
 from halftruth_shared.analyses.comparison import ComparisonQuery
 from halftruth_shared.analyses.crosstab import CrosstabQuery
@@ -17,7 +17,6 @@ from halftruth_shared.analyses.regression import RegressionQuery
 from halftruth_shared.analyses.rules import RulesQuery
 from halftruth_shared.analyses.table import TableQuery
 from halftruth_shared.analyses.weighted import WeightedQuery
-from halftruth_shared.results import presentation as results
 from sources import source_of
 
 SCHEMA = Schema([Attribute(name, ["no", "yes"]) for name in ("smoker", "coughs", "tired")])
@@ -62,7 +61,7 @@ QUESTIONS = {
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_shares_outside_0_to_100_percent_are_preceded_by_not_usable(two_reports, name):
     analysis = ANALYSES[name]
-    result = analysis.compute(two_reports, QUESTIONS[name])
+    result = answer(analysis, two_reports, QUESTIONS[name])
     notices, _, rows = shown(analysis, result)
     assert rows
     assert any(sentence.lower().count("not usable") for sentence in notices)
@@ -78,9 +77,9 @@ def test_shares_outside_0_to_100_percent_are_preceded_by_not_usable(two_reports,
 def test_measures_from_two_reports_are_not_usable_in_any_presentation(attributes, seed):
     few = counted(GammaDiagonal("1.05"), [[0, 0, 0], [1, 1, 1]], seed)
     analysis = ANALYSES["measures"]
-    result = analysis.compute(few, MeasuresQuery(attributes=attributes))
+    result = answer(analysis, few, MeasuresQuery(attributes=attributes))
     notices, _, _ = shown(analysis, result)
-    parts = results.present(result).parts
+    parts = analysis.present(result).parts
     rows = [" | ".join(map(str, row)) for part in parts for row in part.grid.rows]
     assert rows
     for row in rows:
@@ -98,7 +97,7 @@ def test_measures_from_two_reports_are_not_usable_in_any_presentation(attributes
 def test_usable_estimates_are_stated_without_warnings(many_reports):
     for name in ("table", "itemsets"):
         analysis = ANALYSES[name]
-        result = analysis.compute(many_reports, QUESTIONS[name])
+        result = answer(analysis, many_reports, QUESTIONS[name])
         notices, reading, rows = shown(analysis, result)
         assert notices == []
         assert any("usable: " in sentence.lower() for sentence in reading)
@@ -108,7 +107,7 @@ def test_usable_estimates_are_stated_without_warnings(many_reports):
 def test_omitted_rules_are_counted(two_reports):
     analysis = ANALYSES["rules"]
     query = RulesQuery(min_support=0.01, max_length=3, min_confidence=0.0, measures=["lift"])
-    result = analysis.compute(two_reports, query)
+    result = answer(analysis, two_reports, query)
     assert len(result.rows) == 0
     [left_out] = [c.values["count"] for c in result.caveats if c.code == "left out"]
     assert left_out > 0
@@ -119,23 +118,23 @@ def test_omitted_rules_are_counted(two_reports):
 
 def test_the_headline_of_rules_names_the_largest_lower_bound(many_reports):
     analysis = ANALYSES["rules"]
-    result = analysis.compute(many_reports, QUESTIONS["rules"])
+    result = answer(analysis, many_reports, QUESTIONS["rules"])
     assert [claim.kind for claim in result.claims] == ["counted", "at least"]
     [surest] = [result.rows[place] for place in result.claims[1].rows]
     # The bound holds for the best of all candidates, so that it is below the rule's own interval.
     assert result.claims[1].bound < surest.interval[0]
     said = analysis.headline(result)
     assert f"{len(result.places('confidence'))} rules, " in said
-    [(answer, consequent)] = surest["consequent"].items()
-    assert f"→ {answer}={consequent} has the largest lower bound of a confidence: at least " in said
+    [(question, given)] = surest["consequent"].items()
+    assert f"→ {question}={given} has the largest lower bound of a confidence: at least " in said
 
 
 def test_the_headline_of_rules_states_how_many_are_listed(many_reports):
     """Pages and commands list all rules, unless a limit is given."""
     analysis = ANALYSES["rules"]
     assert analysis.start(many_reports.survey).limit is None
-    every = analysis.compute(many_reports, QUESTIONS["rules"])
-    some = analysis.compute(many_reports, msgspec.structs.replace(QUESTIONS["rules"], limit=2))
+    every = answer(analysis, many_reports, QUESTIONS["rules"])
+    some = answer(analysis, many_reports, msgspec.structs.replace(QUESTIONS["rules"], limit=2))
     count = len(every.places("confidence"))
     assert analysis.headline(every).startswith(f"{count} rules, ")
     assert analysis.headline(some).startswith(f"{count} rules; of the first 2, ")
@@ -223,6 +222,6 @@ def test_the_reliability_of_a_row_follows_from_its_own_margin(name, keep):
     there = source_of(survey, records, rng)
     analysis = ANALYSES[name]
     for query in FURTHER.get(name, [analysis.start(survey)]):
-        result = analysis.compute(there, query)
+        result = answer(analysis, there, query)
         for row in judged_rows(result):
             assert row.reliability == expected_reliability(row, result), row

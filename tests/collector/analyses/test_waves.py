@@ -12,7 +12,7 @@ import scipy
 from halftruth_client import Analyst
 from halftruth_client.errors import RequestRefused
 from halftruth_collector import operations
-from halftruth_collector.analyses import ANALYSES, identified
+from halftruth_collector.analyses import ANALYSES, answer, identified
 from halftruth_collector.collector_store import Store
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
@@ -46,7 +46,7 @@ def survey(wave, *attributes, keep=KEEP, mechanism=None, id=None):
 def asked(*waves, min_reports=1, **query):
     """Analyse the first of these waves, each a survey with its reports."""
     counted = [source_of(each, reports, min_reports=min_reports) for each, reports in waves]
-    return WAVES.compute(replace(counted[0], waves=lambda: counted), WAVES.query(**query))
+    return answer(WAVES, replace(counted[0], waves=lambda: counted), WAVES.query(**query))
 
 
 def rows(result, kind, **keys):
@@ -187,7 +187,7 @@ def test_changes_of_a_difference_between_groups_are_those_of_two_comparisons():
     result = asked(*waves, attributes=["smoker"], groups="age", reference="old")
     comparison = ANALYSES["comparison"]
     query = comparison.query(answer={"smoker": "yes"}, groups="age", reference="old")
-    results = [comparison.compute(source_of(each, reports), query) for each, reports in waves]
+    results = [answer(comparison, source_of(each, reports), query) for each, reports in waves]
     effects = [[each.rows[i] for i in each.places("difference")] for each in results]
     changes = rows(result, "change", answer="yes")
     assert [each["group"] for each in changes] == ["young", "middle"]
@@ -270,7 +270,7 @@ def test_changes_of_differences_of_means_exclude_missing_answers_as_groups():
     distribution = ANALYSES["distribution"]
     query = distribution.query(attribute="age", groups="team", reference="office")
     differences = [
-        distribution.compute(source_of(each, reports), query).find(
+        answer(distribution, source_of(each, reports), query).find(
             "mean_difference", group="workshop"
         )
         for each, reports in waves
@@ -293,7 +293,7 @@ def test_a_domain_applies_to_every_wave():
     table = ANALYSES["table"]
     for each, reports in waves:
         counted = source_of(each, reports)
-        alone = table.compute(counted, table.query(attributes=["smoker"], where={"age": "old"}))
+        alone = answer(table, counted, table.query(attributes=["smoker"], where={"age": "old"}))
         levels = rows(result, "level", wave=str(each.series.wave))
         assert [level.value for level in levels] == alone.estimates.value.tolist()
 
@@ -459,7 +459,7 @@ def test_an_analyst_can_query_any_wave_and_gets_all_waves(panel):
     assert [wave["survey"] for wave in compared.values["waves"]] == ["wave-1", "wave-2", "wave-3"]
     frame = result.to_pandas()
     assert frame.loc[("smoker", "yes", "3", "2", "share_change"), "lower"] > 0.2
-    assert result.headline.startswith("smoker=yes rose from wave 2 to wave 3: change ")
+    assert WAVES.headline(result).startswith("smoker=yes rose from wave 2 to wave 3: change ")
     assert "Wave 2 used invitations: a list of who received which code shows who" in (
         sentences(result)
     )

@@ -6,8 +6,8 @@ import json
 
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES
-from halftruth_collector.analyses.labels import labelled
+from halftruth_collector.analyses import ANALYSES, answer
+from halftruth_collector.analyses.labels import labels_of
 from halftruth_collector.estimation import Counts
 from halftruth_collector.estimation.report_model import report_probabilities
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
@@ -29,7 +29,7 @@ MARGINS = {"sex": {"female": 0.5, "male": 0.5}}
 def weighted(cells, **query):
     counts = Counts.from_cells(SURVEY, [list(cell) for cell in cells], list(cells.values()))
     counted = source_of(SURVEY, counts)
-    return WEIGHTED.compute(counted, WeightedQuery(**query))
+    return answer(WEIGHTED, counted, WeightedQuery(**query))
 
 
 def caveats(result, code):
@@ -73,15 +73,15 @@ def test_margins_of_a_domain_weight_as_if_only_its_people_had_been_asked():
     of_group = weighted(cells, margins=margins, where={"sex": "female"})
     women = {cell: count for cell, count in cells.items() if cell[0] == 0}
     alone = weighted(women, margins=margins, attributes=["vote"])
-    for answer in SCHEMA.attributes[1].categories:
-        found, expected = (each.find("share", answer=answer) for each in (of_group, alone))
+    for given in SCHEMA.attributes[1].categories:
+        found, expected = (each.find("share", answer=given) for each in (of_group, alone))
         assert found.value == pytest.approx(expected.value)
         assert found.standard_error == pytest.approx(expected.standard_error, rel=1e-3)
 
 
 def test_all_questions_without_a_margin_are_weighted_by_default():
     result = weighted(CELLS, margins=MARGINS)
-    rows = WEIGHTED.present(labelled(result, SURVEY)).grid.rows
+    rows = WEIGHTED.present(result, labels_of(SURVEY)).grid.rows
     assert [str(row[0]) for row in rows] == ["What do you vote?", "", "smoker", ""]
     chart = WEIGHTED.chart(result)
     assert chart.title == "Answers · weighted to sex · s"
@@ -98,7 +98,7 @@ def test_shares_that_cannot_be_weighted_are_undefined_with_a_reason():
         assert (row.reliability, row.value) == ("not usable", None)
         assert row.undefined.startswith(reason)
     assert caveats(result, "weights") == []
-    assert result.headline == "With these margins no share is defined."
+    assert WEIGHTED.headline(result) == "With these margins no share is defined."
     [said] = [each for each in WEIGHTED.present(result).warnings if reason in each]
     assert said.startswith(f"Undefined, because {reason}")
     assert all(str(row[2]).startswith(reason) for row in WEIGHTED.present(result).grid.rows)
@@ -144,7 +144,8 @@ def test_each_question_has_the_weights_and_test_of_those_who_answered_it(method)
     )
     counted = source_of(survey, counts)
     results = [
-        WEIGHTED.compute(
+        answer(
+            WEIGHTED,
             counted,
             WeightedQuery(
                 margins=MARGINS, attributes=list(names), method=method, missing="exclude"
@@ -179,7 +180,7 @@ def test_equal_margins_are_flagged_as_placeholders():
     )
     assert WEIGHTED.present(even).warnings[0].startswith("Placeholders with equal shares")
     assert caveats(known, "even margins") == []
-    said = WEIGHTED.present(labelled(even, SURVEY)).notes[0].replace("\u202f", " ")
+    said = WEIGHTED.present(even, labels_of(SURVEY)).notes[0].replace("\u202f", " ")
     assert said == "Margins: sex (female 50.0 %, male 50.0 %)."
 
 

@@ -6,7 +6,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES, AnalysisContext
+from halftruth_collector.analyses import ANALYSES, AnalysisContext, answer
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.intervals import table_intervals
 from halftruth_shared import Attribute, ParameterError, RandomizedResponse, Schema, Survey
@@ -109,8 +109,8 @@ def test_intervals_for_a_finite_population_have_their_nominal_coverage():
 def asked(name, counts, survey=SURVEY, **fields):
     analysis = ANALYSES[name]
     query = analysis.query(**fields)
-    return analysis.compute(
-        AnalysisContext(survey, counts, datetime.now(UTC), query, min_reports=1), query
+    return answer(
+        analysis, AnalysisContext(survey, counts, datetime.now(UTC), query, min_reports=1), query
     )
 
 

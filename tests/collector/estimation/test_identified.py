@@ -4,7 +4,7 @@ from itertools import chain, combinations
 
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES, identified
+from halftruth_collector.analyses import ANALYSES, answer, identified
 from halftruth_collector.estimation.association import UNIDENTIFIED
 from halftruth_collector.estimation.identified import IdentifiedSets
 from halftruth_collector.estimation.itemsets import count_itemsets
@@ -98,7 +98,7 @@ def test_every_analysis_begins_with_questions_that_are_asked_together(unequal):
     # Weighted records are of all questions together.
     assert "microdata" not in offered
     for name in offered:
-        result = ANALYSES[name].compute(unequal, ANALYSES[name].start(unequal.survey))
+        result = answer(ANALYSES[name], unequal, ANALYSES[name].start(unequal.survey))
         assert len(result.estimates), name
 
 
@@ -106,7 +106,7 @@ def test_itemsets_are_those_of_tables_that_are_identified(unequal):
     source = reconstruction(unequal.survey)
     family, schema = source.identified_sets, unequal.survey.schema
     assert (family.any_of, family.longest) == (1, 3)
-    result = ANALYSES["itemsets"].compute(unequal, ItemsetsQuery(min_support=0.01, max_length=3))
+    result = answer(ANALYSES["itemsets"], unequal, ItemsetsQuery(min_support=0.01, max_length=3))
     sets = {tuple(sorted(row["itemset"])) for row in result.rows}
     assert {"a,b", "a,b,c", "d,e"} <= {",".join(names) for names in sets}
     assert all(source.identified(names) for names in sets)
@@ -117,7 +117,7 @@ def test_itemsets_are_those_of_tables_that_are_identified(unequal):
 
 
 def test_a_map_leaves_out_pairs_that_no_report_tells_of(unequal):
-    result = ANALYSES["measures"].compute(unequal, MeasuresQuery())
+    result = answer(ANALYSES["measures"], unequal, MeasuresQuery())
     for row in result.rows:
         known = {row["row"], row["column"]} <= {"a", "b", "c"} or {
             row["row"],

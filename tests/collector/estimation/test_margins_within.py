@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.analyses import ANALYSES, answer
 from halftruth_collector.estimation.independence import margins_within
 from halftruth_collector.estimation.reliability import RELIABILITIES, grades
 from halftruth_shared import Attribute, RandomizedResponse, Schema, SplitQuestionnaire, Survey
@@ -65,7 +65,7 @@ def test_shares_within_groups_are_graded_by_the_design(mechanism):
     for reports in (300, 3_000, 30_000):
         source = source_of(survey, people(reports, rng), rng)
         query = CrosstabQuery(attributes=["q0", "q2"], percentages="row")
-        result = ANALYSES["crosstab"].compute(source, query)
+        result = answer(ANALYSES["crosstab"], source, query)
         margins = margins_within(source.estimator.table(["q0", "q2"]), [0], 1.959964)
         expected = [RELIABILITIES[grade] for grade in grades(margins.ravel())]
         rows = [result.rows[place] for place in result.places("share")]
@@ -82,7 +82,7 @@ def test_no_cell_is_significant_unless_the_table_is():
         rng = np.random.default_rng(seed)
         source = source_of(survey, people(400, rng), rng)
         query = CrosstabQuery(attributes=["q1", "q2"])
-        result = ANALYSES["crosstab"].compute(source, query)
+        result = answer(ANALYSES["crosstab"], source, query)
         [test, *_] = result.tests
         assert test.name == "score"
         least = 1.0 if test.p_value is None else test.p_value

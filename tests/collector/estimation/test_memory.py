@@ -9,7 +9,7 @@ import weakref
 
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.analyses import ANALYSES, answer
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.counts import RecentResults
 from halftruth_collector.estimation.design_fit import contradictions
@@ -51,7 +51,7 @@ def compute(name):
     analysis = ANALYSES["itemsets" if name == "itemsets" else "table"]
     named = {} if name == "itemsets" else {"attributes": list(survey.schema.names)}
     query = analysis.query(**asked, **named)
-    encode(analysis.compute(source_of(survey, counts), query))
+    encode(answer(analysis, source_of(survey, counts), query))
 
 
 def test_the_largest_results_have_the_maximum_sizes():
@@ -107,7 +107,7 @@ def test_caches_hold_no_past_counts():
         TableQuery(attributes=["q0", "q1", "q2"], estimate="model"),
     ):
         name = next(each for each in ANALYSES if ANALYSES[each].query is type(query))
-        result = ANALYSES[name].compute(source, query)
+        result = answer(ANALYSES[name], source, query)
         assert result.reports == counts.reports
     # A report that no shares explain is tested, and the test is kept.
     assert contradictions(survey, counts, survey.schema.names, together=True) is not None

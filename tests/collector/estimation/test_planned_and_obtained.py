@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES, AnalysisContext
+from halftruth_collector.analyses import ANALYSES, AnalysisContext, answer
 from halftruth_collector.estimation import Counts
 from halftruth_collector.estimation.planning.margins import Expectation
 from halftruth_shared import (
@@ -105,7 +105,7 @@ SURVEYS = {
 def ask(counted, query):
     """Return the result of the analysis that has this type of query."""
     [analysis] = [each for each in ANALYSES.values() if each.query is type(query)]
-    return analysis.compute(counted, query)
+    return answer(analysis, counted, query)
 
 
 def widths(result, quantity):

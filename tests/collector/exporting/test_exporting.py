@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from halftruth_collector import operations
-from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.analyses import ANALYSES, answer
 from halftruth_collector.cli import main
 from halftruth_collector.collector_store import Store
 from halftruth_collector.estimation.domain import Domain
@@ -65,7 +65,7 @@ def counted(reports):
 
 @pytest.fixture(scope="module")
 def result(counted):
-    return ANALYSES["microdata"].compute(counted, QUERY)
+    return answer(ANALYSES["microdata"], counted, QUERY)
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +116,7 @@ def regressed(counted, *predictors):
     query = RegressionQuery(
         outcome="leaving.soon", predictors=list(predictors), reference=ages, estimate="model"
     )
-    found = coefficients(ANALYSES["regression"].compute(counted, query))
+    found = coefficients(answer(ANALYSES["regression"], counted, query))
     return [each.value for each in found], [each.standard_error for each in found]
 
 
@@ -195,7 +195,7 @@ def test_every_file_states_the_assumptions_of_the_model_and_contradicting_report
     mechanism = RandomizedResponse(dict.fromkeys("abc", "0.9"))
     found = source_of(Survey("xor", "Xor", schema, mechanism), people, rng)
     monkeypatch.setattr(cached, "MOST_ADDED", added)
-    result = ANALYSES["microdata"].compute(found, QUERY)
+    result = answer(ANALYSES["microdata"], found, QUERY)
     said = [
         "The model has no interaction of three or more questions; the reports contradict",
         "The interaction a:b:c was added because the reports speak against the model without it",
@@ -213,19 +213,19 @@ def test_records_depend_only_on_the_counts_of_perturbed_reports(counted, reports
     """Post-processing of the reports, which leaves their protection unchanged."""
     shuffled = np.random.default_rng(9).permutation(reports)
     again = source_of(SURVEY, shuffled)
-    assert ANALYSES["microdata"].compute(again, QUERY) == result
+    assert answer(ANALYSES["microdata"], again, QUERY) == result
 
 
 def test_records_have_known_margins(counted):
     query = MicrodataQuery(margins={"change": {"-1": 300, "+1": 700}}, attributes=["age", "change"])
-    found = ANALYSES["microdata"].compute(counted, query)
+    found = answer(ANALYSES["microdata"], counted, query)
     assert found.estimates.value.sum() == pytest.approx(1_000)
     less = found.places("weight", change="-1")
     assert found.estimates.value[less].sum() == pytest.approx(300)
     assert any("known margins of change" in each.sentence for each in found.caveats)
     query = MicrodataQuery(margins={"change": {"-1": 300, "+1": 700}}, attributes=["age"])
     with pytest.raises(ParameterError, match="none of the attributes of these records"):
-        ANALYSES["microdata"].compute(counted, query)
+        answer(ANALYSES["microdata"], counted, query)
 
 
 def test_the_command_writes_files_side_by_side(reports, tmp_path, monkeypatch, capsys):

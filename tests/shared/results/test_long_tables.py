@@ -13,7 +13,7 @@ from halftruth_shared.analyses.table import TableQuery
 from halftruth_shared.columns import AnswerSets, Texts
 from halftruth_shared.protocol.base import decode, encode
 from halftruth_shared.results import Block, EstimateColumns, Key, Result, Selection, Show, warning
-from halftruth_shared.results.layout import chart, grid, in_words
+from halftruth_shared.results.layout import Arranged, in_words
 from halftruth_shared.results.presentation import present
 
 ORIGIN = {
@@ -126,7 +126,7 @@ def test_rows_are_found_by_their_keys():
 
 
 def test_lines_are_grouped_and_keep_their_numbers_for_sorting():
-    arranged = grid(table(), table().layout[0])
+    arranged = Arranged(table(), table().layout[0]).grid
     assert arranged.header == ["smoker", "drinks", "support", "95\u202f% interval"]
     texts = [[str(cell) for cell in row] for row in arranged.rows]
     assert [row[:2] for row in texts] == [["no", "never"], ["", "daily"], ["yes", "never"],
@@ -139,12 +139,12 @@ def test_lines_are_grouped_and_keep_their_numbers_for_sorting():
 def test_a_key_can_be_spread_over_columns():
     shows = [Show(quantity="support", parts=["estimate"])]
     found = table(block=Block(lines=["smoker"], across="drinks", shows=shows, picture="heat map"))
-    arranged = grid(found, found.layout[0])
+    arranged = Arranged(found, found.layout[0]).grid
     assert arranged.header == ["smoker", "never", "daily"]
     assert [str(cell) for cell in arranged.rows[1]] == [
         "yes", "34.0\u202f% (32.0 to 36.0\u202f%)", "−4.00\u202f% (0.00 to −2.00\u202f%)"
     ]  # fmt: skip
-    drawn = chart(found, found.layout[0])
+    drawn = Arranged(found, found.layout[0]).chart
     assert (drawn.rows, drawn.columns) == (("no", "yes"), ("never", "daily"))
     assert [cell.value for row in drawn.cells for cell in row] == [0.5, 0.2, 0.34, -0.04]
 
@@ -156,7 +156,7 @@ def test_quantities_can_be_stacked():
         quantity=["phi", "odds_ratio"],
         value=[0.2, 8.0],
     )
-    assert [[str(cell) for cell in row] for row in grid(found, found.layout[0]).rows] == [
+    assert [[str(cell) for cell in row] for row in Arranged(found, found.layout[0]).grid.rows] == [
         ["φ", "not usable (0.2)"],
         ["odds ratio", "not usable (8)"],
     ]
@@ -183,21 +183,19 @@ def test_imprecise_estimates_are_named_or_counted_in_selections():
 def test_headings_keep_the_capitals_of_labels():
     shows = [Show(quantity="share", label="share of sex=Male"), Show(quantity="risk_ratio")]
     found = compared()
-    headings = [
-        panel.heading
-        for panel in chart(found, Block(lines=["group"], shows=shows, picture="dots")).panels
-    ]
+    drawn = Arranged(found, Block(lines=["group"], shows=shows, picture="dots")).chart
+    headings = [panel.heading for panel in drawn.panels]
     assert headings == ["Share of sex=Male", "Risk ratio"]
 
 
 def test_a_chart_has_a_panel_for_each_quantity_and_group():
-    bars = chart(table(), table().layout[0])
+    bars = Arranged(table(), table().layout[0]).chart
     assert [(panel.heading, [bar.label for bar in panel.rows]) for panel in bars.panels] == [
         ("smoker=no", ["never", "daily"]),
         ("smoker=yes", ["never", "daily"]),
     ]
     assert bars.bars
-    shares, ratios = chart(compared(), compared().layout[0]).panels
+    shares, ratios = Arranged(compared(), compared().layout[0]).chart.panels
     assert (shares.axis.shares, ratios.axis.scale) == (True, "log")
     assert [(row.value, row.interval, row.doubtful) for row in shares.rows] == [
         (0.1, (0.05, 0.2), False),
@@ -263,6 +261,6 @@ def test_only_the_displayed_rows_are_formatted():
         keys=[Key(name="itemset", kind="answers", values=sets)],
         estimates=estimates,
     )
-    arranged = grid(found, Block(lines=["itemset"], shows=[Show(quantity="support")]))
+    arranged = Arranged(found, Block(lines=["itemset"], shows=[Show(quantity="support")])).grid
     assert len(arranged.rows) == many
     assert [str(row[0]) for row in arranged.rows[:2]] == ["a=x, b=y", "a=z, b=x"]

@@ -13,15 +13,15 @@ from flask import g, render_template, request, url_for
 from halftruth_shared import HalftruthError, ParameterError, Protection, Survey
 from halftruth_shared.analyses.reading import read, write
 from halftruth_shared.deadlines import check_deadline
-from halftruth_shared.results import Result
+from halftruth_shared.results import Labels
 from halftruth_shared.results.layout import Arranged, Cell, Grid
-from halftruth_shared.results.wording import items, number
+from halftruth_shared.results.wording import number
 from werkzeug.wrappers import Response as AnyResponse
 
 from ... import charts
-from ...analyses import ANALYSES, Analysis, identified
+from ...analyses import ANALYSES, Analysis, answer, identified
 from ...analyses.base import PLACES, clearest, middle_answer
-from ...analyses.labels import Labels, labelled
+from ...analyses.labels import labels_of
 from ...analyses.overview import period
 from ...analyses.survey_report import survey_report
 from ...errors import TooFewReports
@@ -162,11 +162,10 @@ def export(survey_id: str) -> tuple[str, int]:
         controls=controls(table, survey, texts),
         problem=problem,
         query=query,
-        labels=Labels.of(survey.schema),
+        labels=labels_of(survey),
         records=_link(records, survey, every) if records in identified(survey) else "",
         no_records=no_records,
         address=address,
-        items=items,
         missing_extra=formats.missing_extra,
     )
     return rendered, status
@@ -200,12 +199,12 @@ def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse 
         source = get_counts(survey_id)
         source.check()
         if given or format or not analysis.placeholder:
-            result = analysis.compute(source, query)
+            result = answer(analysis, source, query)
             if format is not None:
                 content = _file(analysis, result, survey, format)
                 return formats.respond(content, format, f"{survey_id}-{name}")
-            page = _shown(analysis, labelled(result, survey))
-            _link_questions(page["rows"], survey, result, given)
+            page = _shown(analysis, result, labels_of(survey, result.query))
+            _link_questions(page["rows"], page["first"], survey, given)
     except HalftruthError as error:
         # The start page of a survey with few reports is not an error.
         nothing_yet = of_survey and isinstance(error, TooFewReports)
@@ -231,17 +230,16 @@ def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse 
 
 
 def _link_questions(
-    rows: Sequence[list[Cell]], survey: Survey, result: Result[Any], given: Texts
+    rows: Sequence[list[Cell]], table: Arranged, survey: Survey, given: Texts
 ) -> None:
     """Link the questions of a table to their comparison, and pairs to their cross-tabulation."""
-    if not result.layout:
-        return
-    arranged, source = Arranged(result, result.layout[0]), reconstruction(survey)
-    places = [i for i, key in enumerate(arranged.lines) if key.kind == "question"]
+    source, keys = reconstruction(survey), map(table.result.key, table.block.lines)
+    questions = {i: key.values for i, key in enumerate(keys) if key.kind == "question"}
+    places = [*questions]
     for line, cells in enumerate(rows if places else ()):
         check_deadline()
-        row = int(arranged.first[line])
-        names = [arranged.lines[i].values[row] for i in places]
+        row = int(table.first[line])
+        names = [values[row] for values in questions.values()]
         cell = cells[places[-1]]
         if not cell.text or None in names:
             continue
@@ -351,19 +349,18 @@ def _file(
 ) -> bytes:
     """Return a result, or its chart, as the content of a file."""
     if format not in formats.PICTURES:
-        return formats.encode(result, format)
+        return formats.encode(analysis, result, format)
     # Import here, since Matplotlib is slow to import and most requests do not draw.
     from ...charts.rendering import render_bytes
 
-    read = labelled(result, survey)
-    return render_bytes(analysis.chart(read), f".{format}")
+    return render_bytes(analysis.chart(result, labels_of(survey, result.query)), f".{format}")
 
 
-def _shown(analysis: Analysis[Any, Any], result: Any) -> dict[str, Any]:
+def _shown(analysis: Analysis[Any, Any], result: Any, labels: Labels) -> dict[str, Any]:
     """Return the template variables of a result."""
-    shown = analysis.present(result)
+    shown = analysis.present(result, labels)
     first, *parts = shown.parts
-    drawn = first.chart if first.grid.rows else None
+    drawn = shown.chart_of(first) if first.grid.rows else None
     if drawn is not None:
         # Leave out notes that the page shows elsewhere.
         notes = tuple(note for note in drawn.notes if note not in shown.sentences)
@@ -376,9 +373,12 @@ def _shown(analysis: Analysis[Any, Any], result: Any) -> dict[str, Any]:
         "reading": shown.notes,
         "chart": charts.render_figure(drawn),
         "charts_unavailable": charts.charts_unavailable(),
+        "first": first,
         "grid": first.grid,
         "rows": rows_of(first.grid),
-        "parts": [(part, rows_of(part.grid), charts.render_figure(part.chart)) for part in parts],
+        "parts": [
+            (part, rows_of(part.grid), charts.render_figure(shown.chart_of(part))) for part in parts
+        ],
     }
 
 

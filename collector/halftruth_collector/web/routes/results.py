@@ -7,7 +7,7 @@ from halftruth_shared import DomainTooLarge, EstimateError, SchemaError
 from halftruth_shared.analyses import result_of
 from halftruth_shared.protocol.base import Request
 
-from ...analyses import ANALYSES, Analysis
+from ...analyses import ANALYSES, Analysis, answer
 from ...errors import NotAcceptable, TooFewReports
 from .. import formats
 from ..calls import ANALYSTS
@@ -21,7 +21,7 @@ def _declare(analysis: Analysis[Any, Any]) -> None:
         # Check the query before reading the counts.
         format = formats.negotiate()
         analysis.check_work(collector().store.surveys.get(survey_id).survey(), query)
-        content = formats.encode(analysis.compute(get_counts(survey_id), query), format)
+        content = formats.encode(analysis, answer(analysis, get_counts(survey_id), query), format)
         return formats.respond(content, format, f"{survey_id}-{analysis.name}")
 
     get.__name__ = f"get_{analysis.name.replace('-', '_')}"

@@ -5,10 +5,9 @@ from typing import Any
 import numpy as np
 from halftruth_shared import ParameterError, Survey
 from halftruth_shared.analyses.at_least import AtLeastQuery
-from halftruth_shared.results import Block, Result, Show
+from halftruth_shared.results import Block, Labels, Result, Show
 from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.layout import in_words
-from halftruth_shared.results.wording import quoted
 
 from ..estimation.estimates import Estimates
 from ..estimation.intervals import SHARE
@@ -45,13 +44,15 @@ def decide(result: Result[AtLeastQuery], _: AtLevel) -> tuple[list[Test], list[C
     return [], [Claim(kind="estimate", rows=[0])]
 
 
-def state(result: Result[AtLeastQuery], claim: Claim) -> str:
+def state(result: Result[AtLeastQuery], claim: Claim, labels: Labels) -> str:
     """State the share."""
     query, row = result.query, result.rows[claim.rows[0]]
-    return f"{in_words(row)} choose {query.least} or more options of {quoted(query.question)}."
+    return (
+        f"{in_words(row)} choose {query.least} or more options of {labels.quoted(query.question)}."
+    )
 
 
-def layout(result: Result[Any]) -> list[Block]:
+def layout(result: Result[Any], _: Labels) -> list[Block]:
     """Arrange one line."""
     return [Block(title="Options chosen", lines=["least"], shows=[Show(quantity="share")])]
 
