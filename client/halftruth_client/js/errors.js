@@ -16,7 +16,6 @@ export class HalftruthError extends Error {
    * @param {string} [field] The parameter or attribute concerned. */
   constructor(message, field) {
     super(message);
-    this.name = new.target.name;
     this.field = field;
   }
 }
@@ -46,7 +45,6 @@ export class LedgerRefused extends SurveyRefused {
   }
 }
 
-
 export class RecordError extends HalftruthError {}
 export class AnsweredBefore extends HalftruthError {}
 export class CollectorUnavailable extends HalftruthError {}
@@ -60,3 +58,17 @@ export class RequestRefused extends HalftruthError {
     this.status = status;
   }
 }
+
+// Written out, since minified classes have other names.
+const NAMED = {
+  HalftruthError,
+  ParameterError,
+  SurveyError,
+  SurveyRefused,
+  LedgerRefused,
+  RecordError,
+  AnsweredBefore,
+  RequestRefused,
+  CollectorUnavailable,
+};
+for (const [name, { prototype }] of Object.entries(NAMED)) prototype.name = name;
