@@ -14,7 +14,7 @@ PROJECTS := pyproject.toml $(addsuffix /pyproject.toml,shared client collector d
 .PHONY: install demo test nightly check docs pictures bench soak studies serve dist wheels npm clean \
   check-types check-manual check-style check-scripts collected
 
-install: .venv/.installed
+install: .venv/.installed client/node_modules/.installed
 
 demo: .venv/.installed
 	rm -f demo.db demo.db-shm demo.db-wal demo.db-turn
@@ -22,7 +22,7 @@ demo: .venv/.installed
 
 # A collector of your own, on halftruth.db; make serve PORT=9000 is at another port.
 PORT ?= 8000
-serve: .venv/.installed
+serve: .venv/.installed client/node_modules/.installed
 	$(BIN)/halftruth serve --port $(PORT)
 
 # Four on two cores, since much of it is waiting; who has done its share takes over from others.
@@ -90,7 +90,7 @@ studies: .venv/.installed
 DIST ?= dist
 dist: wheels npm
 
-wheels: .venv/.installed
+wheels: .venv/.installed client/node_modules/.installed
 	mkdir -p $(DIST)
 	rm -f $(DIST)/halftruth*.whl
 	$(PIP) wheel --no-deps --build-constraint constraints.txt --wheel-dir $(DIST) \
@@ -107,13 +107,21 @@ npm: client/node_modules/.installed
 	  .update(require("fs").readFileSync("$(DIST)/halftruth.js")).digest("base64")')\""
 
 clean:
-	rm -rf .venv client/node_modules client/dist dist
+	rm -rf .venv client/node_modules client/dist dist $(dir $(FORM))
 
-client/node_modules/.installed: client/package.json
-	@if command -v npm >/dev/null; then cd client && npm install --no-package-lock --no-audit \
-	  --no-fund --ignore-scripts --loglevel=error && touch node_modules/.installed; \
-	elif [ -n "$$CI" ]; then echo "npm is missing" >&2; exit 1; \
-	else echo "npm is missing: the JavaScript client is not checked"; fi
+client/node_modules/.packages: client/package.json
+	@if command -v npm >/dev/null && cd client && npm install --no-package-lock --no-audit \
+	  --no-fund --ignore-scripts --loglevel=error; then touch node_modules/.packages; \
+	elif [ -n "$$CI" ]; then echo "npm failed or is missing" >&2; exit 1; \
+	else echo "npm failed or is missing: the JavaScript client is not checked, and the form not built"; fi
+
+# The form as a collector serves it; without Node.js it serves the modules instead.
+FORM := collector/halftruth_collector/web/built/manifest.json
+$(FORM): client/node_modules/.packages client/build.mjs $(shell find client/halftruth_client/js -name '*.js')
+	@if [ -d client/node_modules/esbuild ]; then node client/build.mjs; fi
+
+client/node_modules/.installed: client/node_modules/.packages $(FORM)
+	@if [ -d client/node_modules ]; then touch $@; fi
 
 .venv/.created: constraints.txt
 	$(PYTHON) -m venv .venv

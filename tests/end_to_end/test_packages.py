@@ -29,7 +29,7 @@ NEEDED = {
 }
 
 #: Stamp files of installed requirements: the test installs only what it built.
-MADE = (".venv/.installed", "client/node_modules/.installed")
+MADE = (".venv/.installed", "client/node_modules/.packages")
 
 #: A TypeScript program that uses the client and the form, and uses that the types forbid.
 TYPED = """\
@@ -169,6 +169,11 @@ def test_the_wheels_work_together_without_this_repository(tmp_path):
     halftruth = tmp_path / "clean" / "bin" / "halftruth"
     said = run(halftruth, "survey", "check", WORK, cwd=tmp_path)
     assert said.startswith("work: ")
+    # The collector's wheel has the form that was built from the modules of the client's wheel.
+    program = (
+        "from halftruth_collector.web.bundle import built_form; print(built_form() is not None)"
+    )
+    assert run(python, "-c", program, cwd=tmp_path) == f"{(TOOLS / 'esbuild').exists()}\n"
     run(*install, studies, cwd=tmp_path)
     said = run(halftruth, "study", "--help", cwd=tmp_path)
     assert {"compare", "rivals"} <= set(said.split())

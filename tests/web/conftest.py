@@ -1,8 +1,6 @@
 """Browser fixtures, and helpers that answer forms and record traffic."""
 
 import os
-import shutil
-import subprocess
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -14,10 +12,10 @@ from typing import Any
 
 import axe_playwright_python
 import pytest
-from flask import Response
 from halftruth_collector import operations
+from halftruth_collector.web.bundle import built_form
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
-from installed import program
+from installed import missing, program
 from playwright.sync_api import Page, expect, sync_playwright
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 from wire import PATIENCE, running
@@ -175,34 +173,13 @@ def survey():
 
 
 @pytest.fixture(scope="session")
-def form_in_one_file():
-    """Bundle the modules of the form: fetching each one dominated the time of these tests.
-
-    Modules loaded on demand stay separate.
-    """
-    esbuild = shutil.which("esbuild", path=CLIENT / "node_modules/.bin")
-    if esbuild is None:
-        return None
-    form = CLIENT / "halftruth_client/js/form/index.js"
-    options = ("--bundle", "--format=esm", "--external:./words/*")
-    return subprocess.run([esbuild, form, *options], capture_output=True, check=True).stdout
+def built():
+    """The built form, which other tests do without: the modules take longer to load."""
+    return built_form() or missing("the built form, which make test makes where there is Node.js,")
 
 
 @pytest.fixture
-def app(store, sealing_app, form_in_one_file):
-    modules = sealing_app.wsgi_app
-
-    def answer(environ, start_response):
-        if form_in_one_file is None or environ["PATH_INFO"] != "/js/form/index.js":
-            return modules(environ, start_response)
-        headers = {
-            "Access-Control-Allow-Origin": "*",
-            "Cross-Origin-Resource-Policy": "cross-origin",
-        }
-        response = Response(form_in_one_file, mimetype="text/javascript", headers=headers)
-        return response(environ, start_response)
-
-    sealing_app.wsgi_app = answer
+def app(store, sealing_app):
     return sealing_app
 
 
@@ -334,7 +311,7 @@ def is_not_asked(found, said):
 
 def script(live):
     """Return the script element that a page of another origin needs."""
-    return f'<script type="module" src="{live.url}/js/form/index.js"></script>'
+    return f'<script type="module" src="{live.url}/form/halftruth.js"></script>'
 
 
 def element(live, survey="work", more='max-gamma="19"'):
@@ -390,7 +367,7 @@ def keep_for_later(page, address):
 
 ATTACH = """
 async ([url, id, options]) => {
-  const { attach } = await import(url + "/js/form/index.js");
+  const { attach } = await import(url + "/form/halftruth.js");
   const attached = attach(document.getElementById(id), options ?? undefined);
   const outcome = attached.then(() => "attached", (error) => `${error.name}: ${error.message}`);
   // At once: nothing was fetched yet.

@@ -131,17 +131,20 @@ def wire():
                     data=body,
                     timeout=PATIENCE,
                     allow_redirects=False,
+                    stream=True,
                 )
+                # As it was sent: compressed, if it was.
+                content = answer.raw.read(decode_content=False)
             except requests.ConnectionError:
                 self.send_error(502)
                 return
             self.send_response(answer.status_code)
             for name, text in answer.headers.items():
-                if name.lower() not in ("content-encoding", "content-length", "connection"):
+                if name.lower() not in ("content-length", "connection"):
                     self.send_header(name, text)
-            self.send_header("Content-Length", str(len(answer.content)))
+            self.send_header("Content-Length", str(len(content)))
             self.end_headers()
-            self.wfile.write(answer.content)
+            self.wfile.write(content)
 
         do_GET = do_POST = do_OPTIONS = pass_on  # noqa: N815
 
@@ -357,7 +360,7 @@ def test_answers_entered_while_a_report_is_sent_or_afterwards_are_neither_read_n
     page.goto(origin.add(controls()))
     page.evaluate(
         """async ([url, options]) => {
-          const { attach } = await import(url + "/js/form/index.js");
+          const { attach } = await import(url + "/form/halftruth.js");
           window.session = await attach(document.getElementById("own"), options);
         }""",
         [live.url, {"survey": "work", "maxGamma": 19, "collector": live.url}],

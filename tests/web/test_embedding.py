@@ -261,7 +261,7 @@ def test_properties_set_before_the_script_loads_are_applied(live, origin, visit)
         f"""async (url) => {{
         {form};
         Object.assign(form, {{ survey: "work", collector: url, maxGamma: 19, digests: null }});
-        await import(url + "/js/form/index.js");
+        await import(url + "/form/halftruth.js");
     }}""",
         live.url,
     )

@@ -36,7 +36,7 @@ def bundle(origin):
     subprocess.run([client / "node_modules/.bin" / tool, *options], cwd=client, check=True)
     page = origin.folder / "embedded.html"
     text = page.read_text(encoding="utf-8")
-    [script] = [word for word in text.split('"') if word.endswith("/js/form/index.js")]
+    [script] = [word for word in text.split('"') if word.endswith("/form/halftruth.js")]
     page.write_text(text.replace(script, "halftruth.js"), encoding="utf-8")
 
 
@@ -65,7 +65,7 @@ def test_the_embedding_example_works_in_light_and_dark_mode(
     expect(page.get_by_text("Thank you for taking part!")).to_be_visible()
     assert live.store.reports.counts("health")[1].reports == 1
     assert "hush" not in found.traffic()
-    loaded = [line for line in found.requests if "/js/" in line]
+    loaded = [line for line in found.requests if "/form/halftruth.js" in line]
     assert bool(loaded) == (scheme == "light")
 
 

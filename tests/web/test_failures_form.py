@@ -39,16 +39,24 @@ def closed(live, page, survey):
     operations.close_survey(live.store, "work", confirm="work")
 
 
+def changed(page, text, instead):
+    """Change the text of the hosted page, which has the survey."""
+
+    def change(route):
+        answer = route.fetch()
+        assert answer.text().count(text) == 1
+        route.fulfill(response=answer, body=answer.text().replace(text, instead))
+
+    page.route("**/s/work*", change)
+
+
 def cut_off(live, page, survey):
     page.route("**/v1/**", lambda route: route.abort())
+    changed(page, 'type="application/json"', 'type="text/plain"')
 
 
 def forged(live, page, survey):
-    def forge(route):
-        answer = route.fetch()
-        route.fulfill(response=answer, json={**answer.json(), "digest": "00"})
-
-    page.route("**/v1/surveys/work", forge)
+    changed(page, f'"digest":"{survey.digest}"', '"digest":"00"')
 
 
 def kept(**more):

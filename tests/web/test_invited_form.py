@@ -140,7 +140,7 @@ def own_page(found, live, more):
     form = f'<halftruth-form survey="work" max-gamma="19" {more}></halftruth-form>'
     html = (
         f'<!doctype html><html lang="en"><head><title>News</title>'
-        f'<script type="module" src="{live.url}/js/form/index.js"></script></head>'
+        f'<script type="module" src="{live.url}/form/halftruth.js"></script></head>'
         f"<body><main>{form}</main></body></html>"
     )
     found.page.route(address, lambda route: route.fulfill(body=html, content_type="text/html"))

@@ -73,7 +73,7 @@ def test_sealing_succeeds_for_every_key_pair(driven, live, origin, sealing_key):
 
 
 ATTACHED = """
-  const { attach } = await import(args[0] + "/js/form/index.js");
+  const { attach } = await import(args[0] + "/form/halftruth.js");
   const attached = attach(document.forms[0], { survey: "work", maxGamma: 19, collector: args[0] });
   const outcome = await attached.then(() => "attached", (error) => error.message);
   for (const button of document.querySelectorAll("form button")) button.click();

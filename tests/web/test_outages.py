@@ -93,7 +93,8 @@ def test_two_tabs_send_one_report(live, visit):
 
 def test_the_page_shows_a_notice_if_the_script_fails_to_load(live, visit):
     page = visit().page
-    page.route("**/js/**", lambda route: route.abort())
+    for scripts in ("**/js/**", "**/form/**"):
+        page.route(scripts, lambda route: route.abort())
     page.goto(f"{live.url}/s/work")
     expect(page.locator("halftruth-form")).to_contain_text("script")
 

@@ -84,7 +84,8 @@ export class Transport {
         credentials: "omit",
         redirect: "error",
         referrerPolicy: "no-referrer",
-        cache: "no-store",
+        // A survey that has not changed is not transferred again; the collector is asked each time.
+        cache: message === undefined ? "no-cache" : "no-store",
         signal: AbortSignal.timeout(this.#settings.timeout),
       });
       text = await response.text();

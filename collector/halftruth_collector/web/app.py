@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 #: Blueprints whose requests only wait for the database; all others may compute for a while.
 _BRIEF = frozenset(["respondents", "relay", "operations", "pages", "session"])
 
+#: Endpoints whose files are in memory.
+_IN_MEMORY = frozenset(["pages.asset", "pages.built", "pages.script"])
+
 #: Where a server runs a request: "none" in its event loop, others in a pool of threads.
 Workload = Literal["none", "reports", "brief", "long"]
 
@@ -38,7 +41,7 @@ def expected_workload(app: Flask, method: str, path: str) -> Workload:
     except HTTPException:
         return "brief"
     audience, _, call = endpoint.partition(".")
-    if call == "get_health":
+    if call == "get_health" or endpoint in _IN_MEMORY:
         return "none"
     if call == "add_reports":
         return "reports"

@@ -33,7 +33,7 @@ from ..errors import (
 from ..store.tokens import Role
 from . import formats, parameters
 from .budget import within_budget
-from .context import answer, current_request, remember_bearer, require
+from .context import answer, answer_unless_known, current_request, remember_bearer, require
 from .messages import Confirmation
 
 View = TypeVar("View", bound=Callable[..., Any])
@@ -105,6 +105,8 @@ class Call:
         Errors of the call; errors implied by the other attributes are added.
     shared : bool
         Whether pages of other origins may make the call.
+    revalidated : bool
+        Whether browsers may keep the response, and ask each time whether it has changed (ETag).
     analysis : Analysis or None
         Analysis whose results the call returns.
     """
@@ -120,6 +122,7 @@ class Call:
     role: Role | None = None
     errors: tuple[type[HalftruthError], ...] = ()
     shared: bool = False
+    revalidated: bool = False
     analysis: Analysis[Any, Any] | None = None
     view: Callable[..., Any] = field(init=False)
 
@@ -162,7 +165,9 @@ class Call:
         # Requests of analysts can take long, and do not change anything.
         with within_budget() if self.role == "analyst" else nullcontext():
             made = self.view(*sent, **places)
-        return made if isinstance(made, Response) else answer(made, self.status)
+        if isinstance(made, Response):
+            return made
+        return answer_unless_known(made) if self.revalidated else answer(made, self.status)
 
     @property
     def id(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -154,6 +155,15 @@ def answer(message: Message, status: int = 200) -> Response:
     return response
 
 
+def answer_unless_known(message: Message) -> Response:
+    """Return a JSON response with a message, or that the client has this message already."""
+    response = answer(message)
+    response.headers["Cache-Control"] = "no-cache"
+    response.set_etag(hashlib.sha256(response.data).hexdigest()[:16])
+    response.make_conditional(current_request())
+    return response
+
+
 def get_counts(survey_id: str) -> AnalysisContext:
     """Return the counts of a survey for analyses."""
     store, least = collector().store, collector().config.min_reports
@@ -172,9 +182,12 @@ def _require_all_surveys() -> None:
 
 def get_published(survey_id: str) -> PublishedSurvey:
     """Return the public description of a survey."""
-    surveys = collector().store.surveys
-    stored = surveys.get(survey_id)
-    why = surveys.closed_because(stored)
+    return publish(collector().store.surveys.get(survey_id))
+
+
+def publish(stored: StoredSurvey) -> PublishedSurvey:
+    """Return the public description of a survey that was read, with its state now."""
+    why = collector().store.surveys.closed_because(stored)
     return PublishedSurvey(
         survey=msgspec.Raw(stored.document.encode()),
         digest=stored.digest,

@@ -147,6 +147,9 @@ def _operation(call: Call) -> Json:
         "security": [] if call.role is None else [{"token": []}],
         "responses": {str(call.status): _answer(call)},
     }
+    if call.revalidated:
+        known = {"description": "The client has this response (If-None-Match)."}
+        described["responses"]["304"] = known
     if call.role is not None:
         described["x-role"] = call.role
     if call.analysis is not None:

@@ -93,6 +93,7 @@ OF_RESPONDENTS = {
     ("GET", "/s/nothing"): 404,
     ("GET", "/js/form/index.js"): 200,
     ("GET", "/js/nothing.js"): 404,
+    ("GET", "/form/halftruth.js"): 200,
     ("GET", "/assets/form.js"): 200,
     ("GET", "/favicon.ico"): 404,
     ("GET", "/v1/surveys"): 200,

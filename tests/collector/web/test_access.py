@@ -42,6 +42,7 @@ TABLE = """
 GET  /                                              200 200 200 200  200 200 200 200 200
 GET  /s/<survey_id>                                 200 200 200 200  200 200 200 200 200
 GET  /js/<path:name>                                200 200 200 200  200 200 200 200 200
+GET  /form/<file>                                   200 200 200 200  200 200 200 200 200
 GET  /assets/<path:name>                            200 200 200 200  200 200 200 200 200
 GET  /openapi.json                                  200 200 200 200  200 200 200 200 200
 GET  /healthz                                       200 200 200 200  200 200 200 200 200
@@ -110,8 +111,10 @@ ROWS = list(parse(TABLE))
 #: Addresses whose methods are public.
 TOLD = {rule for _, rule, statuses in ROWS if statuses["nobody"] < 400}
 
-#: Header of files that may be cached and revalidated.
+#: Header of files that may be kept, and for how long: until the next use, which asks whether they
+#: have changed; and the form on other pages for ten minutes.
 STATIC = "ETag"
+KEPT = ("no-cache", "public, max-age=600, stale-while-revalidate=86400")
 
 #: Texts that no refusal may contain.
 RESOURCE = ("Health at work", "weekly", "drinks", "gamma", "halftruth_worker_starts")
@@ -171,6 +174,7 @@ def ask(filled, bearers, sealing_key, key_file):
     create_sealing_key(key_file)
     places = {"<token_id>": spare.get_json()["tokens"][0]["id"], "<key>": sealing_key}
     places |= {"<survey_id>": "health", "<path:name>": "style.css", "<name>": "table"}
+    places["<file>"] = "halftruth.js"
 
     def send(method, rule, token, as_method=None):
         path = rule.replace("js/<path:name>", "js/index.js")
@@ -209,7 +213,7 @@ def check_headers(headers, has_forms):
     assert headers["Referrer-Policy"] == ("same-origin" if has_forms else "no-referrer")
     policy = set(headers["Content-Security-Policy"].split("; "))
     assert {"default-src 'none'", "frame-ancestors 'none'"} <= policy
-    assert headers["Cache-Control"] == ("no-cache" if STATIC in headers else "no-store")
+    assert headers["Cache-Control"] in (KEPT if STATIC in headers else ["no-store"])
     readable = headers.get("Access-Control-Allow-Origin") == "*"
     shared = "cross-origin" if readable else "same-origin"
     assert headers["Cross-Origin-Resource-Policy"] == shared

@@ -34,6 +34,7 @@ PAGES = (
     *("/", "/s/{}", "/results/{}", "/sign-in?next=/results/{}", "/js/index.js", "/operate/"),
     *("/results/{}/table?attributes=smoker", "/results/{}/rules?format=csv", "/assets/style.css"),
     "/results/{}/itemsets?min_support=0.1&format=json",
+    "/form/halftruth.js",
 )
 
 #: Calls that are not chosen at random: `Fuzzer._reports` sends reports, and the others would remove

@@ -73,3 +73,36 @@ export function settingsOf(form) {
   const { history: _, collector, ...settings } = Object.fromEntries(written);
   return { ...settings, collector: collector || location.origin };
 }
+
+/**
+ * `fetch` that takes the first answer about the survey from the page, if a script element of the type
+ * application/json in the form has it, as the collector would send it. It is checked like any other.
+ *
+ * Undefined if the page does not have it. When a person goes back to the page, browsers show what they
+ * had, without asking whether it is current: then the survey is fetched.
+ *
+ * @type {(form: Element, settings: Settings) => typeof globalThis.fetch | undefined}
+ */
+export function fetchFirst(form, { collector, survey }) {
+  const text = form.querySelector(":scope > script[type='application/json']")?.textContent ?? "";
+  const [visit] = performance.getEntriesByType("navigation");
+  const isOld = /** @type {Partial<PerformanceNavigationTiming>} */ (visit)?.type === "back_forward";
+  if (isOld || idIn(text) !== survey || !URL.canParse(collector)) return undefined;
+  const address = `${new URL(collector).href.replace(/\/+$/, "")}/v1/surveys/${encodeURIComponent(survey)}`;
+  let isFirst = true;
+  return async (url, options) => {
+    if (!isFirst || url !== address) return fetch(url, options);
+    isFirst = false;
+    return new Response(text);
+  };
+}
+
+/** Id of a published survey; undefined if the text is none.
+ * @param {string} text */
+function idIn(text) {
+  try {
+    return JSON.parse(text).survey.id;
+  } catch {
+    return undefined;
+  }
+}

@@ -4,7 +4,7 @@ import { inLanguage } from "../documents.js";
 import { CollectorUnavailable } from "../errors.js";
 import { hidesAll } from "../protection.js";
 import { Session } from "../session.js";
-import { ATTRIBUTES, Reflecting, settingsOf } from "./attributes.js";
+import { ATTRIBUTES, fetchFirst, Reflecting, settingsOf } from "./attributes.js";
 import { anotherPerson, askToForget, failure, loading, onwardOf, outcome, refusal } from "./closing.js";
 import { PageHistory } from "./history.js";
 import { chooseLanguage, languageChooser, loadWording, wantedLanguages } from "./languages.js";
@@ -55,6 +55,8 @@ export class HalftruthForm extends Reflecting {
   #timer = 0;
   #starts = 0;
   #isPlaced = false;
+  /** True from the first session on: later ones fetch the survey, whose terms may have changed. */
+  #hasStarted = false;
   #leave = () => this.session?.leave();
   #comeBack = (/** @type {PageTransitionEvent} */ event) => {
     if (event.persisted) void this.start();
@@ -107,9 +109,12 @@ export class HalftruthForm extends Reflecting {
     });
   }
 
-  /** Settings of the session, from the attributes. */
+  /** Settings of the session, from the attributes; and at the first start the survey, if the page has it. */
   settings() {
-    return settingsOf(this);
+    const settings = settingsOf(this);
+    const fetch = this.#hasStarted ? undefined : fetchFirst(this, settings);
+    this.#hasStarted = true;
+    return { ...settings, fetch };
   }
 
   /** True if there are unsent answers, which would be lost when leaving the page. */

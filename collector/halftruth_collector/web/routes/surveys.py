@@ -64,7 +64,9 @@ def list_surveys() -> SurveyList:
     )
 
 
-@RESPONDENTS.call("GET", "/v1/surveys/<survey_id>", answer=PublishedSurvey, shared=True)
+@RESPONDENTS.call(
+    "GET", "/v1/surveys/<survey_id>", answer=PublishedSurvey, shared=True, revalidated=True
+)
 def get_survey(survey_id: str) -> PublishedSurvey:
     """Fetch a survey.
 
