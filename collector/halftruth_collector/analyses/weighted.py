@@ -1,5 +1,6 @@
 """Distributions where the margins of other questions are known."""
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -23,11 +24,10 @@ from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.layout import in_words, value_in_words
 from msgspec.structs import replace
 
-from ..estimation.bounds import Array, normal_quantile
-from ..estimation.calibration import Margin, WeightedTable, calibrate, known_margins, rake
+from ..estimation.bounds import Array
+from ..estimation.calibration import Margin, Weighted, calibrate, known_margins, rake
 from ..estimation.columns import columns, covariance_of
-from ..estimation.intervals import SHARE, table_intervals
-from ..estimation.variances import error_parts
+from ..estimation.estimates import shares_of_table
 from .base import Analysis, AnalysisContext, RowBuilder, asked_together, clearest
 from .deciding import AtLevel, as_selected, selected_sets
 from .shares import precision
@@ -44,7 +44,7 @@ class _Question(NamedTuple):
     parts: Sequence[EstimateColumns]
     covariance: Sequence[Array]
     precision: Caveat
-    weighted: WeightedTable
+    weighted: Weighted
     people: float
 
 
@@ -106,30 +106,18 @@ def _weighted(
     others = [margin.attribute.name for margin in margins]
     table = counted.estimator.table([name, *others])
     method = {"raking": rake, "calibration": calibrate}[query.method]
-    estimate = method(table, margins)
+    weighted = method(table, margins)
+    answers = weighted.answers
     by_itself = counted.estimator.table([name], answering=others)
-    before = by_itself.variance()
-    variance = estimate.variance()
-    error = np.sqrt(np.where(variance > 0, variance, np.nan))
-    half_width = normal_quantile(1 - query.confidence) * error
-    effective = by_itself.effective_reports / (estimate.design_effect or 1.0)
+    unweighted = dataclasses.replace(
+        shares_of_table(by_itself, QUANTITIES["unweighted"]), parts=None
+    )
+    effective = by_itself.effective_reports / (weighted.design_effect or 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        effect = variance / before
+        effect = np.maximum(np.diag(answers.covariance), 0.0) / by_itself.variance()
     parts = [
-        columns(
-            SHARE,
-            estimate.value,
-            error,
-            (estimate.value - half_width, estimate.value + half_width),
-            errors=error_parts(error**2, estimate.alone.variance()),
-            undefined=estimate.undefined,
-        ),
-        columns(
-            QUANTITIES["unweighted"],
-            by_itself.value,
-            np.sqrt(before),
-            table_intervals(by_itself, query.confidence),
-        ),
+        answers.columns(query.confidence),
+        unweighted.columns(query.confidence),
         # It is a ratio of two known errors, and therefore has no standard error.
         replace(
             columns(QUANTITIES["design_effect"], effect),
@@ -140,13 +128,9 @@ def _weighted(
         name,
         attribute.categories,
         parts,
-        [
-            estimate.covariance(),
-            by_itself.covariance(),
-            np.full_like(estimate.covariance(), np.nan),
-        ],
-        precision(half_width, effective, question=name),
-        estimate,
+        [answers.covariance, by_itself.covariance(), np.full_like(answers.covariance, np.nan)],
+        precision(answers.interval(query.confidence).half_width, effective, question=name),
+        weighted,
         float(table.reports if people is None else people),
     )
 

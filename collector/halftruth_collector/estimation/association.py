@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from .answers import answered, answers_of, presence
 from .bounds import Array, normal_quantile, significantly_positive
 from .columns import columns
+from .derived import merged
 from .estimates import Estimates, delta_error, differentiate, normal_sets
 from .intervals import ConfidenceSets
 from .measures import (
@@ -37,7 +38,6 @@ from .measures import (
     check_measures,
     find_measure,
 )
-from .merging import MergedTable
 from .reliability import grades, margin
 from .table import Table
 
@@ -279,7 +279,7 @@ def estimate_measures(
         sides = (
             np.arange(size) == code for size, code in zip(table.value.shape, codes, strict=True)
         )
-        two = MergedTable(table, tuple(side.astype(np.int64) for side in sides))
+        two = merged(table, [[np.flatnonzero(each).tolist() for each in (~of, of)] for of in sides])
         binary = single(two.value, two.identified_covariance())
         tables |= {"pair": binary, "itemset": binary}
     if any(measure.scope == "ordered" for measure in chosen.values()):

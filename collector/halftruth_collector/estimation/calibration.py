@@ -9,24 +9,27 @@ of the estimated margins is known, and the correlated part of every other error 
 & Särndal 1992, with the optimal coefficients of Montanari 1987).
 
 Both need only an unbiased table of answer × margins and its covariance, whatever the mechanism,
-and return a table of the answers.
+and return the shares of the answers.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
+from typing import Any
 
 import numpy as np
 import scipy
 from halftruth_shared import Attribute, ParameterError, Schema
-from halftruth_shared.analyses.base import Target
 from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.errors import listing
 from halftruth_shared.results.wording import number
 
 from .answers import category_code
 from .bounds import NEARLY_LINEAR, TOO_SMALL, Array
-from .table import DerivedTable, Table
+from .estimates import Estimates, normal_sets
+from .intervals import SHARE
+from .table import Table
+from .variances import error_parts
 
 #: Relative tolerance of the sum of a margin, since shares are written with few digits.
 _WRITTEN = 1e-3
@@ -53,18 +56,14 @@ class Margin:
     shares: Array
 
 
-@dataclass(eq=False)
-class WeightedTable(DerivedTable):
+@dataclass(frozen=True, eq=False)
+class Weighted:
     """Weighted distribution of the answers to a question, with errors by linearization.
 
     Attributes
     ----------
-    joint : Table
-        Of the question, then the questions of the margins.
-    shares : ndarray, shape (C,)
-        NaN if undefined.
-    gradient : ndarray, shape (C, cells)
-        Of the shares by the cells of `joint`, in row-major order.
+    answers : Estimates
+        NaN if the margins cannot be used.
     weights : ndarray or None
         Raking weights of all combinations of the margins, with mean 1 over the respondents.
     design_effect : float or None
@@ -72,36 +71,39 @@ class WeightedTable(DerivedTable):
     p_value : float or None
         Of the test of calibration that the respondents have these margins.
     undefined : str or None
-        Reason why the distribution is undefined.
+        Reason why the margins cannot be used.
     """
 
-    shares: Array
-    gradient: Array
+    answers: Estimates
     weights: Array | None = None
     design_effect: float | None = None
     p_value: float | None = None
     undefined: str | None = None
 
-    @property
-    def axes(self) -> tuple[str, ...]:  # type: ignore[override]
-        return self.joint.axes[:1]
+    @classmethod
+    def of(
+        cls, table: Table, shares: Array, gradient: Array, undefined: str | None = None, **more: Any
+    ) -> "Weighted":
+        """Return shares with the errors of their gradient by the cells of a table, (C, cells)."""
+        rest = shares - gradient @ table.value.ravel()
 
-    @property
-    def value(self) -> Array:
-        return self.shares
+        def linearized(people: Any) -> Any:
+            cells = people.reshape(table.value.size, -1)
+            found = gradient @ cells + rest[:, None]
+            return found.reshape(len(shares), *people.shape[table.value.ndim :])
 
-    @property
-    def effective_reports(self) -> Array:
-        groups = tuple(range(1, self.joint.value.ndim))
-        return np.asarray(self.joint.effective_reports.sum(axis=groups)) / (
-            self.design_effect or 1.0
+        answers, alone = (
+            Estimates.contrast(each, linearized, SHARE) for each in (table, table.alone)
         )
-
-    def _variance(self, target: Target) -> Array:
-        return np.maximum(np.diag(self._kept_covariance(target)), 0.0)
-
-    def _covariance(self, target: Target) -> Array:
-        return np.asarray(self.gradient @ self.joint.identified_covariance() @ self.gradient.T)
+        error = np.where(answers.standard_error > 0, answers.standard_error, np.nan)
+        answers = replace(
+            answers,
+            standard_error=error,
+            sets=normal_sets(shares, error),
+            parts=error_parts(error**2, alone.standard_error**2),
+            undefined=[undefined] * len(shares),
+        )
+        return cls(answers, undefined=undefined, **more)
 
 
 def known_margins(
@@ -147,7 +149,7 @@ def known_margins(
     return margins, next(iter(counted.values()), None)
 
 
-def rake(table: Table, margins: Sequence[Margin]) -> WeightedTable:
+def rake(table: Table, margins: Sequence[Margin]) -> Weighted:
     """Estimate shares by raking: weight the respondents to the margins of the population.
 
     The factors of iterative proportional fitting solve Σ_h w_h π̂_h z_h = t, with w the product of
@@ -167,7 +169,7 @@ def rake(table: Table, margins: Sequence[Margin]) -> WeightedTable:
 
     Returns
     -------
-    WeightedTable
+    Weighted
         Undefined if a category with a positive margin is less than `NEARLY_LINEAR` standard errors
         above zero, if the margins are too collinear to identify their factors, or if no weights
         give these margins.
@@ -219,10 +221,10 @@ def rake(table: Table, margins: Sequence[Margin]) -> WeightedTable:
     everywhere = np.zeros(support.shape[1:])
     everywhere[np.ix_(*kept)] = factors
     effect = float(weighted @ weights)
-    return WeightedTable(table, share, gradient, everywhere, design_effect=effect)
+    return Weighted.of(table, share, gradient, weights=everywhere, design_effect=effect)
 
 
-def calibrate(table: Table, margins: Sequence[Margin]) -> WeightedTable:
+def calibrate(table: Table, margins: Sequence[Margin]) -> Weighted:
     """Estimate shares by calibration to known margins of the target (regression estimator).
 
     The estimator π̂ + V_πt V_tt⁻¹ (t − t̂) has variance V − V_πt V_tt⁻¹ V_tπ. It reproduces the
@@ -237,7 +239,7 @@ def calibrate(table: Table, margins: Sequence[Margin]) -> WeightedTable:
 
     Returns
     -------
-    WeightedTable
+    Weighted
         Undefined if the covariance is not identified, or if unperturbed margins contradict the
         given ones.
     """
@@ -263,7 +265,7 @@ def calibrate(table: Table, margins: Sequence[Margin]) -> WeightedTable:
     distance = along @ (along / eigenvalues)
     gradient = np.repeat(np.eye(answers), groups, axis=1)
     gradient -= (correction / eigenvalues) @ vectors.T @ sums
-    return WeightedTable(
+    return Weighted.of(
         table,
         support.reshape(answers, groups).sum(axis=1) + correction @ (along / eigenvalues),
         gradient,
@@ -275,10 +277,10 @@ def _refused(message: str) -> ParameterError:
     return ParameterError(f"margins: {message}", field="margins")
 
 
-def _undefined(table: Table, reason: str) -> WeightedTable:
+def _undefined(table: Table, reason: str) -> Weighted:
     answers = len(table.value)
     share, gradient = np.full(answers, np.nan), np.full((answers, table.value.size), np.nan)
-    return WeightedTable(table, share, gradient, undefined=reason)
+    return Weighted.of(table, share, gradient, reason)
 
 
 def _indicators(shape: Sequence[int]) -> Array:

@@ -14,24 +14,24 @@ are outside 0 to 1.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy
 from halftruth_shared import EstimateError, ParameterError, Survey
-from halftruth_shared.analyses.base import Contradiction, Target
+from halftruth_shared.analyses.base import Contradiction
 from halftruth_shared.deadlines import check_deadline
 from numpy.typing import NDArray
 
 from .bounds import Array, normal_quantile
 from .counts import Counts, CountsKey, RecentResults, key_of
+from .derived import DerivedTable
 from .intervals import SHARE, intervals_at
 from .reconstruction import reconstruction
 from .report_model import ReportPart, report_parts
-from .table import DerivedTable, ReportDistribution, Table, TableSource
-from .variances import UnitVariance
+from .table import Table, TableSource
 
 #: Familywise level of the test, over all tables of a result.
 LEVEL = 0.01
@@ -289,31 +289,6 @@ def most_likely_table(survey: Survey, counts: Counts, unbiased: Table) -> Table:
         return unbiased
     shares, _ = likelihood.maximum([part.counts[None] for part in likelihood.parts])
     order = [names.index(name) for name in unbiased.axes]
-    return _MostLikely(unbiased, shares[0].transpose(order))
-
-
-@dataclass(eq=False)
-class _MostLikely(DerivedTable):
-    """Maximum likelihood table with the errors of the unbiased table."""
-
-    shares: Array
-
-    @property
-    def value(self) -> Array:
-        return self.shares
-
-    @property
-    def effective_reports(self) -> Array:
-        return self.joint.effective_reports
-
-    def report_distributions(self, shares: Array) -> Iterable[ReportDistribution]:
-        return self.joint.report_distributions(shares)
-
-    def unit_variance(self) -> UnitVariance | None:
-        return self.joint.unit_variance()
-
-    def _variance(self, target: Target) -> Array:
-        return self.joint.variance()
-
-    def _covariance(self, target: Target) -> Array:
-        return self.joint.covariance()
+    alone = [[[code] for code in range(size)] for size in unbiased.value.shape]
+    shares = shares[0].transpose(order)
+    return DerivedTable(unbiased, alone, unbiased.axes, unbiased.reports, shares=shares)

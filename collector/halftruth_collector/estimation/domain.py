@@ -12,7 +12,11 @@ from halftruth_shared.results.wording import items
 
 from .answers import answer_codes, category_codes
 from .bounds import Array
-from .table import COVARIANCE_CELLS, Kept, Table
+from .derived import restricted
+from .table import COVARIANCE_CELLS, Table
+
+#: Codes of the selected answers, for each of some attributes.
+Kept = tuple[tuple[int, ...], ...]
 
 
 class Domain(Schema):
@@ -99,6 +103,8 @@ class Domain(Schema):
         joint: Callable[[Sequence[str]], Table],
         attributes: Sequence[str],
         answering: Sequence[str] = (),
+        reports: int | None = None,
+        everybody: Callable[[], Table] | None = None,
     ) -> Table:
         """Return the table of some attributes within the domain.
 
@@ -108,12 +114,17 @@ class Domain(Schema):
             Returns the table of all people, for names of the whole schema.
         answering : sequence of str
             If missing answers are excluded, people who did not answer these are also excluded.
+        reports, everybody : optional
+            As for `restricted`; `reports` is of all people in the filter.
         """
         names = [*attributes, *(answering if self.leaves_out(answering) else ())]
-        everybody = joint([*names, *self.where])
+        of_all = joint([*names, *self.where])
         if not self.where and not self.leaves_out(names):
-            return everybody
-        return everybody.given(len(attributes), (*self.kept(names), *self.codes))
+            return of_all
+        kept = (*self.kept(names), *self.codes)
+        if self.leaves_out(names):
+            reports = None
+        return restricted(of_all, len(attributes), kept, reports, everybody)
 
     def check_cells(self, attributes: Sequence[str]) -> None:
         """Refuse a table if its covariance is needed and too large."""

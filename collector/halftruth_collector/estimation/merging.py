@@ -1,19 +1,17 @@
 """Categories merged into one: a coarser table, as a linear map along each of its axes."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import numpy as np
 from halftruth_shared import Attribute, ParameterError, Schema
-from halftruth_shared.analyses.base import Merge, Target
+from halftruth_shared.analyses.base import Merge
 from halftruth_shared.deadlines import check_deadline
-from numpy.typing import NDArray
 
 from .answers import category_codes
-from .bounds import SIGNIFICANT, Array
-from .table import SOMEBODY, DerivedTable, ReportDistribution, Table
-from .variances import UnitVariance
+from .bounds import SIGNIFICANT
+from .derived import merged
+from .table import Table
 
 #: Longest label that names all categories, if `_NAMED` or more are merged.
 _LONGEST, _NAMED = 60, 3
@@ -37,11 +35,11 @@ class Merging:
         _ = self.schema
 
     @cached_property
-    def places(self) -> dict[str, NDArray[np.int64]]:
-        """Number of the merged category of each category, by attribute."""
+    def parts(self) -> dict[str, list[list[int]]]:
+        """Codes of the categories that make up each merged category, by attribute."""
         positions = self.whole.positions(list(self.merge), "merge") if self.merge else ()
         return {
-            name: _places(self.whole.attributes[j], groups)
+            name: _parts(self.whole.attributes[j], groups)
             for j, (name, groups) in zip(positions, self.merge.items(), strict=True)
         }
 
@@ -50,21 +48,20 @@ class Merging:
         """The attributes with merged categories."""
         if not self.merge:
             return self.whole
-        merged = [
-            _merged(each, self.places[each.name]) if each.name in self.places else each
+        attributes = [
+            _merged(each, self.parts[each.name]) if each.name in self.parts else each
             for each in self.whole.attributes
         ]
         names = {
-            attribute.name: {
-                category: merged[j].categories[place]
-                for category, place in zip(
-                    attribute.categories, self.places[attribute.name], strict=True
-                )
+            fine.name: {
+                fine.categories[code]: category
+                for category, codes in zip(coarse.categories, self.parts[fine.name], strict=True)
+                for code in codes
             }
-            for j, attribute in enumerate(self.whole.attributes)
-            if attribute.name in self.places
+            for fine, coarse in zip(self.whole.attributes, attributes, strict=True)
+            if fine.name in self.parts
         }
-        return Schema(tuple(_with_condition(each, names) for each in merged))
+        return Schema(tuple(_with_condition(each, names) for each in attributes))
 
     def among(self, schema: Schema) -> "Merging":
         """Restrict the merging to the attributes of a schema."""
@@ -74,106 +71,7 @@ class Merging:
 
     def table(self, table: Table) -> Table:
         """Return a table with merged categories along its axes."""
-        if not any(name in self.places for name in table.axes):
-            return table
-        places = tuple(
-            self.places.get(name, np.arange(size))
-            for name, size in zip(table.axes, table.value.shape, strict=True)
-        )
-        return MergedTable(table, places)
-
-
-@dataclass(eq=False)
-class MergedTable(DerivedTable):
-    """Table whose cells are sums of cells of a finer table.
-
-    Attributes
-    ----------
-    joint : Table
-        The finer table.
-    places : tuple of ndarray of int
-        For each axis of the finer table, the merged category of each category.
-    """
-
-    places: tuple[NDArray[np.int64], ...]
-
-    @cached_property
-    def value(self) -> Array:
-        return self._sums(self.joint.value)
-
-    @property
-    def effective_reports(self) -> Array:
-        return self._sums(self.joint.effective_reports)
-
-    def report_distributions(self, shares: Array) -> Iterable[ReportDistribution]:
-        # The share of a merged cell is divided in proportion to the estimates of its parts.
-        parts = np.maximum(self.joint.value.ravel(), SOMEBODY)
-        of_cell = np.bincount(self._cell, parts, self.value.size)
-        finer = (parts * (shares.ravel() / of_cell)[self._cell]).reshape(self.joint.value.shape)
-        for each in self.joint.report_distributions(finer):
-            yield replace(each, weights=each.weights @ self._map.T)
-
-    def _covariance_of(self, forms: Array) -> Array:
-        return self.joint.covariance(forms[:, self._cell])
-
-    def unit_variance(self) -> UnitVariance | None:
-        """Return the variances of the finer cells, and of merged ones from the same moments."""
-        parts = self.joint.unit_variance()
-        if parts is None or self.reports < 2:
-            return parts and UnitVariance(*map(self._sums, parts))
-        columns = np.array([self._sums(column) for column in parts])
-        several = self._sums(np.ones(self.joint.value.shape)) > 1
-        large, alone = self.sampled(0.0), self.sampled(1.0)
-        for cell in np.argwhere(several):
-            check_deadline()
-            place = tuple(cell)
-            of_population = large._variances_along(place)
-            mixed = of_population
-            if self.fraction:
-                by_perturbation = alone._variances_along(place)
-                mixed = (1 - self.fraction) * of_population + self.fraction * by_perturbation
-            nobody, half, everybody = mixed
-            quadratic = 2 * nobody - 4 * half + 2 * everybody
-            columns[(slice(None), *place)] = nobody, everybody - nobody - quadratic, quadratic
-        return UnitVariance(*columns)
-
-    def _variances_along(self, cell: tuple[int, ...]) -> Array:
-        """Return N times the variance of a cell whose share is 0, 1/2 and 1."""
-        form = np.zeros(self.value.shape)
-        form[cell] = 1.0
-        others = np.maximum(self.value, SOMEBODY) * (1 - form)
-        others /= others.sum()
-        along = [(1 - share) * others + share * form for share in (0.0, 0.5, 1.0)]
-        known = [self.covariance(form.reshape(1, -1), shares).item() for shares in along]
-        return np.array(known) * (self.reports - 1)
-
-    def _variance(self, target: Target) -> Array:
-        if self.reports < 2:
-            return np.full(self.value.shape, np.nan)
-        known = self._map @ self.joint.identified_covariance() @ self._map.T
-        spread = np.maximum(np.diag(known), 0.0).reshape(self.value.shape)
-        alone = self._sums(np.ones(self.joint.value.shape)) == 1
-        return np.where(alone, self._sums(self.joint.variance()), spread)
-
-    def _covariance(self, target: Target) -> Array:
-        return np.asarray(self._map @ self.joint.covariance() @ self._map.T)
-
-    @cached_property
-    def _cell(self) -> NDArray[np.int64]:
-        """Index of the merged cell of each cell of the finer table."""
-        codes = np.meshgrid(*self.places, indexing="ij")
-        shape = [int(places.max()) + 1 for places in self.places]
-        return np.asarray(np.ravel_multi_index(tuple(codes), shape).ravel())
-
-    @cached_property
-    def _map(self) -> Array:
-        return np.asarray(np.eye(self.value.size)[:, self._cell])
-
-    def _sums(self, finer: Array) -> Array:
-        for axis, places in enumerate(self.places):
-            sums = np.eye(int(places.max()) + 1)[:, places]
-            finer = np.moveaxis(np.tensordot(sums, finer, axes=(1, axis)), 0, axis)
-        return np.asarray(finer)
+        return merged(table, [self.parts.get(name) for name in table.axes])
 
 
 def rare_merged(attribute: Attribute, table: Table) -> list[list[str]]:
@@ -218,9 +116,9 @@ def rare_merged(attribute: Attribute, table: Table) -> list[list[str]]:
     return [[names[code] for code in group] for group in groups if len(group) > 1]
 
 
-def _places(attribute: Attribute, groups: Sequence[Sequence[str]]) -> NDArray[np.int64]:
-    """Return the number of the merged category of each category, in the order of the first ones."""
-    first = np.arange(len(attribute.categories))
+def _parts(attribute: Attribute, groups: Sequence[Sequence[str]]) -> list[list[int]]:
+    """Return the codes that make up each merged category, in the order of the first ones."""
+    parts = {code: [code] for code in range(len(attribute.categories))}
     taken: set[int] = set()
     for group in groups:
         codes = category_codes(attribute, group, "merge")
@@ -237,19 +135,19 @@ def _places(attribute: Attribute, groups: Sequence[Sequence[str]]) -> NDArray[np
                 f"{said}: a missing value is no answer; expected answers", field="merge"
             )
         taken.update(codes)
-        first[list(codes)] = codes[0]
-    kept, places = np.unique(first, return_inverse=True)
-    if len(kept) < 2:
+        for code in codes:
+            del parts[code]
+        parts[codes[0]] = list(codes)
+    if len(parts) < 2:
         raise ParameterError(
             f"merge: '{attribute.name}' has one category left; expected two or more",
             field="merge",
         )
-    return np.asarray(places)
+    return [parts[first] for first in sorted(parts)]
 
 
-def _merged(attribute: Attribute, places: NDArray[np.int64]) -> Attribute:
+def _merged(attribute: Attribute, parts: Sequence[Sequence[int]]) -> Attribute:
     """Return an attribute with merged categories. Merged numbers are answers in an order."""
-    parts = [np.flatnonzero(places == place) for place in range(int(places.max()) + 1)]
     names = {
         tuple(codes): _joined([attribute.categories[code] for code in codes]) for codes in parts
     }

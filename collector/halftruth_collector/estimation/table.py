@@ -1,23 +1,21 @@
 """Estimated contingency tables with their covariance, domain estimation, and table sources."""
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from halftruth_shared import DomainTooLarge, EstimateError, ParameterError, Perturbation, Schema
 from halftruth_shared.analyses.base import Target
 from halftruth_shared.channels.axes import Array, Places
 from halftruth_shared.deadlines import check_deadline
-from numpy.typing import NDArray
 
 from .counts import Counts
 from .identified import IdentifiedSets
-from .variances import UnitVariance, error_parts, ratio_covariance
+from .variances import UnitVariance, error_parts
 
 #: Largest table whose covariance matrix is ever built.
 COVARIANCE_CELLS = 2_048
@@ -25,14 +23,8 @@ COVARIANCE_CELLS = 2_048
 #: Margins whose covariance is computed at a time.
 _ROWS = 512
 
-#: A difference of variances below this fraction of them is rounding error.
-_ROUNDING = 1e-12
-
 #: Share assumed for a cell whose estimate is not positive.
 SOMEBODY = 1e-9
-
-#: Codes of the selected answers, for each axis of a table.
-Kept = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,12 +112,11 @@ class Table(ABC):
     def report_distributions(self, shares: Array) -> Iterable[ReportDistribution]:
         """Return the distribution of the reports if the true table had the given shares.
 
-        Constants that all reports contribute may be omitted. Weighted shares and the shares of a
-        model are not sums over reports, so these tables raise EstimateError.
+        Constants that all reports contribute may be omitted. The shares of a model are not sums
+        over reports, so its tables raise EstimateError.
         """
         raise EstimateError(
-            "estimate: weighted shares and those of a model have no score test; expected a moment"
-            " estimate without margins",
+            "estimate: the shares of a model have no score test; expected a moment estimate",
             field="estimate",
         )
 
@@ -150,19 +141,6 @@ class Table(ABC):
         if large is None or alone is None:
             return None
         return large.mixed(alone, self.fraction)
-
-    def given(self, axes: int, kept: "Kept") -> "DomainTable":
-        """Return the table of a domain (subpopulation): the people who give selected answers.
-
-        Parameters
-        ----------
-        axes : int
-            Number of axes of the domain table: the first ones of this table.
-        kept : tuple of tuple of int
-            Codes of the selected answers, for each axis of this table.
-        """
-        table = DomainTable(self, axes, kept)
-        return replace(table, reports=max(1, round(self.reports * table.base)))
 
     def covariance(self, forms: Array | None = None, shares: Array | None = None) -> Array:
         """Return the covariance of the cells, or of K linear forms of them, shape (K, K).
@@ -321,269 +299,6 @@ class Table(ABC):
             own = np.vstack([np.eye(size), np.ones(size)])[places[:, axis]]
             weights = (weights[:, :, None] * own[:, None, :]).reshape(len(places), -1)
         return weights
-
-
-@dataclass(eq=False)
-class DerivedTable(Table):
-    """Table computed from a table that already includes the finite population correction."""
-
-    joint: Table
-
-    @property
-    def axes(self) -> tuple[str, ...]:  # type: ignore[override]
-        return self.joint.axes
-
-    @property
-    def reports(self) -> int:  # type: ignore[override]
-        return self.joint.reports
-
-    @property
-    def fraction(self) -> float:  # type: ignore[override]
-        return self.joint.fraction
-
-    def sampled(self, fraction: float) -> Self:
-        if fraction == self.fraction:
-            return self
-        return replace(self, joint=self.joint.sampled(fraction))
-
-    @property
-    def logit(self) -> bool:
-        return self.joint.logit
-
-    def _mixed(self, of: Callable[[Target], Array]) -> Array:
-        # `joint` has already applied the finite population correction.
-        return of("population")
-
-
-@dataclass(eq=False)
-class DomainTable(DerivedTable):
-    """Domain estimation: table of a domain (subpopulation), with errors by the delta method.
-
-    The share of a cell within the domain is a ratio p = s/b of linear forms of a larger table: s is
-    the share of the cell among all people, possibly a sum of several cells, and the *base* b is the
-    share of the domain. So all analyses apply to domains, for every mechanism.
-
-    The delta method neglects the product of the errors of s and b. In simulations (two and five
-    cells, normal with equal errors) the coverage of 95 % intervals, given that the base is
-    significantly above zero, was 0.79 for a base of 2 standard errors, 0.92 for 4, and 0.935 to
-    0.97 for 5. Domains whose base is below `bounds.NEARLY_LINEAR` standard errors are therefore
-    refused.
-
-    Attributes
-    ----------
-    dimensions, kept
-        The axes and codes of `Table.given`.
-    reports : int
-        Estimated number of respondents in the domain, at least 1.
-    design : callable, optional
-        Unit variance of the table of `axes` for all people, as a function of `fraction`.
-    """
-
-    dimensions: int
-    kept: Kept
-    reports: int = 1
-    design: Callable[[float], UnitVariance] | None = None
-
-    @property
-    def axes(self) -> tuple[str, ...]:  # type: ignore[override]
-        return self.joint.axes[: self.dimensions]
-
-    @cached_property
-    def is_slice(self) -> bool:
-        """True if the domain is one slice of `joint`: a single answer to each summed attribute.
-
-        Its covariance then follows from the margins of `joint`, without the covariance of all
-        cells.
-        """
-        sizes = (
-            *self.joint.value.shape[: self.dimensions],
-            *[1] * (len(self.kept) - self.dimensions),
-        )
-        return all(len(codes) == size for codes, size in zip(self.kept, sizes, strict=True))
-
-    @cached_property
-    def cells(self) -> Array:
-        """s, the share of each cell among all people."""
-        return self.summed(self.joint.value)
-
-    @cached_property
-    def base(self) -> float:
-        """b, the share of the domain among all people."""
-        return float(self.cells.sum())
-
-    @cached_property
-    def value(self) -> Array:
-        return np.asarray(self.cells / self.base)
-
-    @property
-    def effective_reports(self) -> Array:
-        return self.summed(self.joint.effective_reports)
-
-    def summed(self, joint: Array) -> Array:
-        """Sum an array of the shape of `joint` over the cells that make up each cell."""
-        summed = tuple(range(self.dimensions, len(self.kept)))
-        return np.asarray(joint[np.ix_(*self.kept)].sum(axis=summed))
-
-    @property
-    def _chosen(self) -> NDArray[np.int64]:
-        """Indices of the cells of `joint` that make up each cell."""
-        whole = np.arange(self.joint.value.size).reshape(self.joint.value.shape)
-        return np.asarray(whole[np.ix_(*self.kept)].reshape(self.cells.size, -1))
-
-    def report_distributions(self, shares: Array) -> Iterator[ReportDistribution]:
-        """Yield all reports with their linearized contributions to the shares (delta method)."""
-        shares, chosen = shares.ravel(), self._chosen
-        everybody = np.maximum(self.joint.value.ravel(), SOMEBODY)
-        inside = everybody[chosen]
-        inside *= (shares * inside.sum() / inside.sum(axis=1))[:, None]
-        everybody[chosen] = inside
-        base = inside.sum() / everybody.sum()
-        whole = (everybody / everybody.sum()).reshape(self.joint.value.shape)
-        for each in self.joint.report_distributions(whole):
-            added = each.weights[:, chosen].sum(axis=2)
-            added = (added - added.sum(axis=1, keepdims=True) * shares) / base
-            yield ReportDistribution(each.reports, each.chances, added)
-
-    def unit_variance(self) -> UnitVariance | None:
-        """Return the unit variance among all people, scaled to the estimated variance.
-
-        A perturbed filter changes the effective sample size of a domain.
-        """
-        if self.design is None:
-            return None
-        unit = self.design(self.fraction).take(np.ix_(*self.kept[: self.dimensions]))
-        estimated = (self.reports - 1) * self.variance()
-        possible = unit.at(np.clip(self.value, 0.0, 1.0))
-        known = (estimated > 0) & (possible > 0)
-        return unit.scaled(np.where(known, estimated, 1.0) / np.where(known, possible, 1.0))
-
-    @property
-    def cells_are_single(self) -> bool:
-        """True if each cell is a single cell of `joint`."""
-        return all(len(codes) == 1 for codes in self.kept[self.dimensions :])
-
-    def cells_covariance(self) -> Array:
-        """Covariance of `cells` in row-major order."""
-        size, each = self._chosen.shape
-        chosen = self._chosen.ravel()
-        covariance = self.joint.covariance()[np.ix_(chosen, chosen)]
-        return np.asarray(covariance.reshape(size, each, size, each).sum(axis=(1, 3)))
-
-    def _covariance_of(self, forms: Array) -> Array:
-        slopes = (forms - (forms @ self.value.ravel())[:, None]) / self.base
-        of_joint = np.zeros((len(forms), self.joint.value.size))
-        of_joint[:, self._chosen] = slopes[:, :, None]
-        return self.joint.covariance(of_joint)
-
-    def cells_variance(self) -> Array:
-        """Variance of `cells`; NaN where the reports do not determine one."""
-        if self.cells_are_single:
-            return self.summed(self.joint.variance())
-        spread = np.diag(self.cells_covariance()).reshape(self.cells.shape)
-        return self._determined(spread, self._largest)
-
-    def base_error(self) -> float:
-        """Standard error of `base`: NaN if unknown, 0 if reports state it unperturbed."""
-
-        def variance(table: DomainTable) -> float:
-            if not table.dimensions:
-                return float(table.cells_variance())
-            return float(table._determined(table.cells_covariance().sum(), table._largest))
-
-        error = variance(self)
-        if math.isnan(error) and variance(self.sampled(1.0)) == 0:
-            return 0.0
-        return math.sqrt(error)
-
-    def _variance(self, target: Target) -> Array:
-        if self.is_slice:
-            return self._slice_variance(self.cells_variance())
-        if self.joint.reports < 2:
-            return np.full(self.cells.shape, np.nan)
-        spread = np.diag(self._covariance(target)).reshape(self.cells.shape)
-        return self._determined(spread, self._largest / self.base**2)
-
-    @cached_property
-    def _largest(self) -> float:
-        if self.joint.reports < 2:
-            return math.nan
-        # If all reports have the same weight, the computed variance is rounding error.
-        variance = np.diag(self.joint.sampled(0.0).covariance()).max()
-        return float(max(variance, np.square(self.joint.value).max() / self.joint.reports))
-
-    def _covariance(self, target: Target) -> Array:
-        share, cells = self.value.ravel(), self.cells_covariance()
-        with_base = cells.sum(axis=0)
-        spread = ratio_covariance(
-            cells, share[:, None], share, with_base, with_base[:, None], cells.sum()
-        )
-        return spread / self.base**2
-
-    @cached_property
-    def margins(self) -> Array:
-        if not self.is_slice:
-            return super().margins
-        # The last index of every axis is the sum: the whole domain.
-        cells = self.joint.margins[self._slice]
-        return np.asarray(cells / cells[(-1,) * cells.ndim])
-
-    @property
-    def _slice(self) -> tuple[Any, ...]:
-        """Index of the domain along the last axes of `joint`."""
-        return (..., *(code for [code] in self.kept[self.dimensions :]))
-
-    def _margin_variance(self, target: Target) -> Array:
-        if not self.is_slice:
-            return super()._margin_variance(target)
-        return self._slice_variance(self.joint.margin_variance()[self._slice])
-
-    def _margin_covariance(self, first: Places, second: Places, target: Target) -> Array:
-        if not self.is_slice:
-            return super()._margin_covariance(first, second, target)
-        places = self._joint_places(first), self._joint_places(second)
-        product = self.joint.margin_covariance(*places)
-        return np.asarray(self._spread(product, first, second)[0] / self._slice_base**2)
-
-    @property
-    def _slice_base(self) -> float:
-        return float(self.joint.margins[self._slice][(-1,) * self.dimensions])
-
-    def _slice_variance(self, of_joint: Array) -> Array:
-        """Variances of the ratios, from the variances of the shares among all people."""
-        places = np.indices(of_joint.shape).reshape(of_joint.ndim, -1).T
-        spread, bases = self._spread(of_joint.ravel(), places, places)
-        # If all reports have the same weight, the difference of variances is rounding error.
-        known = self._determined(spread, np.abs(of_joint.ravel()) + bases)
-        return np.reshape(known / self._slice_base**2, of_joint.shape)
-
-    def _spread(self, product: Array, first: Places, second: Places) -> tuple[Array, Array]:
-        """Return the covariance of s − p·b for pairs of cells, and |p·q|·var(b) as its scale."""
-        p, q = (self.margins[tuple(places.T)] for places in (first, second))
-        base = self._with_base(self._everybody[None])
-        with_first = self._with_base(first)
-        with_second = with_first if first is second else self._with_base(second)
-        spread = ratio_covariance(product, p, q, with_second, with_first, base)
-        return spread, np.abs(p * q * base)
-
-    @property
-    def _everybody(self) -> Places:
-        return np.array(self.margins.shape) - 1
-
-    def _with_base(self, places: Places) -> Array:
-        base = np.broadcast_to(self._everybody, places.shape)
-        whole = self._joint_places(places), self._joint_places(base)
-        return self.joint.margin_covariance(*whole)
-
-    def _joint_places(self, places: Places) -> Places:
-        codes = self._slice[1:]
-        return np.concatenate([places, np.broadcast_to(codes, (len(places), len(codes)))], axis=1)
-
-    def _determined(self, spread: Array, scale: Array | float) -> Array:
-        """Replace variances that are rounding errors at a given scale by NaN."""
-        nothing = _ROUNDING * scale
-        if self.is_sample:
-            return np.where(spread > nothing, spread, np.nan)
-        return np.where(spread >= -nothing, np.maximum(spread, 0.0), np.nan)
 
 
 def with_sums(table: Array, axes: int | None = None) -> Array:

@@ -2,8 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 from halftruth_shared import DomainTooLarge, EstimateError, ParameterError, Schema, Survey
@@ -29,14 +28,14 @@ from .bounds import (
     normal_quantile,
 )
 from .counts import Counts
+from .derived import DerivedTable, restricted
 from .design_fit import most_likely_table
 from .domain import Domain
 from .identified import IdentifiedSets
 from .intervals import SHARE, intervals_at
 from .merging import Merging
 from .reconstruction import reconstruction
-from .table import DomainTable, Table, TableSource
-from .variances import UnitVariance
+from .table import Table, TableSource
 
 #: Largest table in a result: each cell takes about a kilobyte in a message.
 TABLE_CELLS = 2**16
@@ -143,8 +142,8 @@ class Tables:
     ) -> tuple[Array, Array, Array]:
         """Return the share of each cell among all respondents, with the ends of its interval."""
         table = self.table(attributes, answering)
-        if isinstance(table, DomainTable):
-            return table.cells, *_interval_of_cells(table.sampled(1.0), quantile)
+        if isinstance(table, DerivedTable) and table.is_domain:
+            return table.cells, *table.alone.intervals_of_cells(quantile)
         return table.value, *intervals_at(table.alone, quantile)
 
     def subsets(self, positions: Iterable[tuple[int, ...]]) -> Iterator[Table]:
@@ -189,8 +188,8 @@ class Tables:
         check_confidence(confidence)
         quantile, reports = normal_quantile(1 - confidence), self.counts.reports
 
-        def interval(table: DomainTable, times: int) -> Interval | None:
-            ends = np.array(_interval_of_cells(table, quantile))
+        def interval(table: DerivedTable, times: int) -> Interval | None:
+            ends = np.array(table.intervals_of_cells(quantile))
             lower, upper = (np.clip(ends, SHARE.lower, SHARE.upper) * times).tolist()
             return None if math.isnan(lower) else (lower, upper)
 
@@ -219,15 +218,13 @@ class Tables:
 
     def _estimate(self, attributes: Sequence[str], answering: Sequence[str] = ()) -> Table:
         check_deadline()
-        table = self.domain.table(self._joint, attributes, answering)
-        if not isinstance(table, DomainTable):
-            return table
-        if not table.logit:
-            table = replace(table, design=partial(self._design, attributes))
+        # Every table of a filter has the same number of reports, despite rounding.
+        table = self.domain.table(
+            self._joint, attributes, answering, self.reports, lambda: self._joint(attributes)
+        )
         if self.domain.leaves_out([*attributes, *answering]):
-            return self._clear(table)
-        # Use the same number for every table of the domain, despite rounding.
-        return replace(table, reports=self.reports)
+            self._check_answered(table)
+        return table
 
     def _joint(self, names: Sequence[str]) -> Table:
         """Estimate the table of all people."""
@@ -236,18 +233,13 @@ class Tables:
             table = most_likely_table(self.survey, self.counts, table)
         return self.merging.table(table.sampled(self.fraction) if self.fraction else table)
 
-    def _design(self, attributes: Sequence[str], fraction: float) -> UnitVariance:
-        """N times the variance of the table of all people, as a function of the share."""
-        known = self._joint(attributes).sampled(fraction).unit_variance()
-        assert known is not None  # noqa: S101 - of a moment estimate it is known
-        return known
-
-    def _error_of_base(self, table: DomainTable) -> float:
+    def _error_of_base(self, table: DerivedTable) -> float:
         """Standard error of the share of a domain, including sampling error for any target."""
         return (table if table.is_sample else table.sampled(0.0)).base_error()
 
-    def _clear(self, table: DomainTable) -> DomainTable:
+    def _check_answered(self, table: Table) -> None:
         """Refuse a table whose questions were all answered by too few people."""
+        assert isinstance(table, DerivedTable)  # noqa: S101 - people are excluded from it
         if not table.base > NEARLY_LINEAR * self._error_of_base(table):
             raise EstimateError(
                 f"missing: those who answered {', '.join(table.joint.axes)} are"
@@ -255,10 +247,9 @@ class Tables:
                 " reports",
                 field="missing",
             )
-        return table
 
     @cached_property
-    def _group(self) -> DomainTable | None:
+    def _group(self) -> DerivedTable | None:
         """Domain table without axes; its base is the share of the domain."""
         if not self._where:
             return None
@@ -268,7 +259,7 @@ class Tables:
         except (ParameterError, EstimateError) as error:
             message = str(error).replace("attributes:", "where:", 1)
             raise type(error)(message, field="where") from None
-        return joint.given(0, self.domain.codes)
+        return restricted(joint, 0, self.domain.codes)
 
     def _check_domain(self) -> None:
         group = self._group
@@ -298,18 +289,6 @@ def _sampled_fraction(reports: int, people: int | None) -> float:
             field="population",
         )
     return reports / people
-
-
-def _interval_of_cells(table: DomainTable, quantile: float) -> tuple[Array, Array]:
-    """Interval ends for the share of each cell of a domain table among all people.
-
-    The intervals are normal for sums of several cells.
-    """
-    if table.cells_are_single:
-        lower, upper = intervals_at(table.joint, quantile)
-        return table.summed(lower), table.summed(upper)
-    half_width = quantile * np.sqrt(table.cells_variance())
-    return table.cells - half_width, table.cells + half_width
 
 
 def _one_or_several(where: Answers) -> dict[str, str | list[str]]:

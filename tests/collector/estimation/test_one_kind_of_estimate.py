@@ -63,6 +63,23 @@ def test_only_estimates_have_both_a_value_and_an_error(room):
     assert found == ({"Estimates"} if room.name == "estimation" else set())
 
 
+def tables(text):
+    """Return the classes of a module that are tables of estimated shares, with their bases."""
+    classes = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ClassDef))
+    bases = {node.name: {ast.unparse(base) for base in node.bases} for node in classes}
+    return {name: each for name, each in bases.items() if any(b.endswith("Table") for b in each)}
+
+
+def test_tables_are_of_three_sources_or_derived_by_one_class():
+    """A filter, excluded missing answers and merged categories are maps of cells, not classes."""
+    found = {}
+    for room in ROOMS:
+        for file in room.rglob("*.py"):
+            found |= tables(file.read_text())
+    names = ["ChannelTable", "DerivedTable", "ModelTable", "PooledTable"]
+    assert found == {name: {"Table"} for name in names}
+
+
 def test_the_rule_sees_fields_properties_and_methods():
     kinds = """
 class Contrast:

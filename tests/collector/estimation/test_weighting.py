@@ -8,7 +8,6 @@ from halftruth_collector.estimation.calibration import Margin, calibrate, known_
 from halftruth_collector.estimation.table import Table
 from halftruth_shared import (
     Attribute,
-    EstimateError,
     HalftruthError,
     RandomizedResponse,
     Schema,
@@ -114,7 +113,7 @@ def test_raked_shares_without_perturbation_are_those_of_weighted_records():
         margins, population = known_margins(survey.schema, {name: known[name] for name in names})
         table = estimator.table(["vote", *names])
         weighted = rake(table, margins)
-        assert weighted.value == pytest.approx(expected[VOTES].to_numpy(), abs=1e-9)
+        assert weighted.answers.value == pytest.approx(expected[VOTES].to_numpy(), abs=1e-9)
         effect = len(weight) * (weight**2).sum() / weight.sum() ** 2
         assert weighted.design_effect == pytest.approx(effect, rel=1e-9)
         of_each = asked.groupby(names, observed=True).indices.values()
@@ -127,8 +126,10 @@ def test_raking_has_the_shares_and_linearized_variance_of_proportional_fitting()
     support, covariance = a_table()
     weighted = rake(Stated(support, covariance), KNOWN)
     slopes = differences(lambda table: by_proportional_fitting(table, KNOWN), support)
-    assert weighted.value == pytest.approx(by_proportional_fitting(support, KNOWN), abs=1e-9)
-    assert weighted.covariance() == pytest.approx(
+    assert weighted.answers.value == pytest.approx(
+        by_proportional_fitting(support, KNOWN), abs=1e-9
+    )
+    assert weighted.answers.covariance == pytest.approx(
         slopes @ covariance @ slopes.T, rel=1e-4, abs=1e-11
     )
 
@@ -142,8 +143,8 @@ def test_a_category_with_a_margin_of_zero_is_excluded():
         Stated(support[inside], covariance[np.ix_(cells, cells)]),
         [margin(0.3, 0.7), margin(0.4, 0.6)],
     )
-    assert whole.value == pytest.approx(rest.value)
-    assert whole.covariance() == pytest.approx(rest.covariance())
+    assert whole.answers.value == pytest.approx(rest.answers.value)
+    assert whole.answers.covariance == pytest.approx(rest.answers.covariance)
     assert (whole.weights[:, 1] == 0).all()
 
 
@@ -165,7 +166,7 @@ def test_negative_cells_are_kept_because_truncation_would_bias_raking():
     for table in tables.reshape(-1, 2, 2, 2):
         weighted = rake(Stated(table, root @ root.T), known)
         assert weighted.undefined is None
-        kept.append(weighted.value - truth)
+        kept.append(weighted.answers.value - truth)
         cut.append(by_proportional_fitting(np.maximum(table, 0), known, 15) - truth)
     assert scores(kept).max() < 4
     # Paired differences, so that the common error cancels.
@@ -183,8 +184,8 @@ def test_calibration_reproduces_the_margins_and_does_not_increase_variances(targ
     covariance = aim(table, target).covariance()
     weighted = calibrate(aim(table, target), known)
     before = covariance.reshape(3, 4, 3, 4).sum(axis=(1, 3))
-    assert (np.diag(weighted.covariance()) <= np.diag(before)).all()
-    assert (np.linalg.eigvalsh(before - weighted.covariance()) > -1e-15).all()
+    assert (np.diag(weighted.answers.covariance) <= np.diag(before)).all()
+    assert (np.linalg.eigvalsh(before - weighted.answers.covariance) > -1e-15).all()
     # For a question that is itself a margin, the table with the margins is diagonal.
     pair = estimator.table(["sex", "town"])
     for axis, margin_of in enumerate(known):
@@ -194,13 +195,13 @@ def test_calibration_reproduces_the_margins_and_does_not_increase_variances(targ
         itself = calibrate(
             Stated(support, copied @ aim(pair, target).covariance() @ copied.T), known
         )
-        assert itself.value == pytest.approx(margin_of.shares, abs=1e-12)
-        assert np.abs(itself.covariance()).max() < 1e-12
+        assert itself.answers.value == pytest.approx(margin_of.shares, abs=1e-12)
+        assert np.abs(itself.answers.covariance).max() < 1e-12
 
 
 def test_calibration_has_the_smallest_variance_of_all_linear_corrections():
     support, covariance = a_table(2)
-    optimal = np.diag(calibrate(Stated(support, covariance), KNOWN).covariance())
+    optimal = np.diag(calibrate(Stated(support, covariance), KNOWN).answers.covariance)
     rng = np.random.default_rng(6)
     sums = np.zeros((3, 3, 2, 3))
     sums[0, :, 0], sums[1, :, :, 0], sums[2, :, :, 1] = 1, 1, 1
@@ -231,12 +232,12 @@ def test_intervals_cover_the_shares_of_all_people_under_unequal_response(kind):
         table = estimator.table(["vote", "sex", "town"])
         covariance = table.identified_covariance()
         weighted = rake(table, both)
-        raked.append(covered(weighted.value, weighted.covariance(), truth))
+        raked.append(covered(weighted.answers.value, weighted.answers.covariance, truth))
         of_votes = covariance.reshape(3, 4, 3, 4).sum(axis=(1, 3))
         unweighted.append(covered(table.value.sum(axis=(1, 2)), of_votes, truth))
         # Each survey is a simple random sample of the people it can reach.
         weighted = calibrate(table, theirs)
-        calibrated.append(covered(weighted.value, weighted.covariance(), of_reached))
+        calibrated.append(covered(weighted.answers.value, weighted.answers.covariance, of_reached))
         rejected.append(weighted.p_value < 0.05)
     assert 0.93 <= np.mean(raked) <= 0.97
     assert 0.93 <= np.mean(calibrated) <= 0.97
@@ -247,22 +248,24 @@ def test_intervals_cover_the_shares_of_all_people_under_unequal_response(kind):
 @pytest.mark.parametrize("method", [rake, calibrate])
 def test_the_gradient_of_weighted_shares_is_their_derivative(method):
     support, covariance = a_table()
-    slopes = differences(lambda table: method(Stated(table, covariance), KNOWN).value, support)
+    slopes = differences(
+        lambda table: method(Stated(table, covariance), KNOWN).answers.value, support
+    )
     # Only in directions that keep the sum of all cells.
     moved = np.eye(support.size) - 1 / support.size
-    assert method(Stated(support, covariance), KNOWN).gradient @ moved == pytest.approx(
+    assert method(Stated(support, covariance), KNOWN).answers.gradient @ moved == pytest.approx(
         slopes @ moved, abs=1e-6
     )
 
 
 @pytest.mark.parametrize("method", [rake, calibrate])
-def test_weighted_shares_are_a_table_without_a_score_test(method):
+def test_weighted_shares_have_the_errors_of_their_covariance(method):
     support, covariance = a_table()
-    weighted = method(Stated(support, covariance), KNOWN)
-    assert (weighted.axes, weighted.reports) == (("a0",), 1_000)
-    assert weighted.variance() == pytest.approx(np.diag(weighted.covariance()))
-    with pytest.raises(EstimateError, match=r"^estimate: weighted shares .* have no score test"):
-        weighted.covariance(np.eye(3), weighted.value)
+    answers = method(Stated(support, covariance), KNOWN).answers
+    variances = np.diag(answers.gradient @ covariance @ answers.gradient.T)
+    assert answers.standard_error**2 == pytest.approx(variances)
+    assert np.diag(answers.covariance) == pytest.approx(variances)
+    assert answers.interval(0.95).half_width == pytest.approx(Z * answers.standard_error)
 
 
 def test_weighted_shares_that_cannot_be_estimated_are_undefined_with_a_reason():
@@ -272,8 +275,8 @@ def test_weighted_shares_that_cannot_be_estimated_are_undefined_with_a_reason():
     assert weighted.undefined.startswith(
         "nothing can be weighted by the share of respondents with m2=c1, which is less than five"
     )
-    assert np.isnan(weighted.value).all()
-    assert np.isnan(weighted.covariance()).all()
+    assert np.isnan(weighted.answers.value).all()
+    assert np.isnan(weighted.answers.covariance).all()
     # The two margins are the same variable.
     same = np.array([np.diag([0.2, 0.3]), np.diag([0.4, 0.1])])
     root = np.random.default_rng(7).normal(scale=0.002, size=(8, 8))
@@ -283,12 +286,12 @@ def test_weighted_shares_that_cannot_be_estimated_are_undefined_with_a_reason():
     for known in (halves, [margin(0.4, 0.6), margin(0.6, 0.4)]):
         weighted = rake(Stated(same + noise - noise.mean(), root @ root.T), known)
         assert weighted.undefined is not None
-        assert np.isnan(weighted.value).all()
+        assert np.isnan(weighted.answers.value).all()
     support, covariance = a_table()
     for method in (rake, calibrate):
         weighted = method(Stated(support, np.full_like(covariance, np.nan)), KNOWN)
         assert weighted.undefined is not None
-        assert np.isnan(weighted.value).all()
+        assert np.isnan(weighted.answers.value).all()
 
 
 def test_calibration_to_margins_that_contradict_exactly_known_ones_is_undefined():
@@ -302,8 +305,8 @@ def test_calibration_to_margins_that_contradict_exactly_known_ones_is_undefined(
     alone = estimator.table(["vote", "town"])
     expected = calibrate(alone.alone, margins_of(asked, "town"))
     assert weighted.undefined is None
-    assert weighted.value == pytest.approx(expected.value)
-    assert weighted.covariance() == pytest.approx(expected.covariance())
+    assert weighted.answers.value == pytest.approx(expected.answers.value)
+    assert weighted.answers.covariance == pytest.approx(expected.answers.covariance)
     others = [Margin(SCHEMA.attributes[0], np.array([0.5, 0.5]))]
     two = estimator.table(["vote", "sex"])
     weighted = calibrate(two.alone, others)
@@ -359,7 +362,7 @@ def test_a_margin_of_one_question_post_stratifies():
     margins, _ = known_margins(schema, {"region": {"north": 0.7, "south": 0.3}})
     weighted = rake(table, margins)
     reported = yes / reports
-    assert weighted.value[1] == pytest.approx(known @ (reported - 0.3) / 0.4)
+    assert weighted.answers.value[1] == pytest.approx(known @ (reported - 0.3) / 0.4)
     variance = known**2 @ (reported * (1 - reported) / reports) / 0.4**2
     # The variance of a simple random sample divides by n − 1 instead of n.
-    assert weighted.covariance()[1, 1] == pytest.approx(variance * 500 / 499)
+    assert weighted.answers.covariance[1, 1] == pytest.approx(variance * 500 / 499)
