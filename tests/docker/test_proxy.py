@@ -35,9 +35,13 @@ LIMIT = 1000
 
 @dataclass
 class Upstream:
-    """Requests that reached the collector's place in order, with headers and bodies."""
+    """Requests that reached the collector's place in order, with headers and bodies.
+
+    `headers` are those of its responses.
+    """
 
     port: int
+    headers: dict[str, str] = field(default_factory=dict)
     requests: list[tuple[str, dict[str, str], bytes]] = field(default_factory=list)
 
     @property
@@ -103,6 +107,8 @@ def upstream() -> Iterator[Upstream]:
 
         def finish_answer(self) -> None:
             self.send_response(202)
+            for name, value in noted.headers.items():
+                self.send_header(name, value)
             self.send_header("Content-Length", "0")
             self.end_headers()
 
@@ -221,6 +227,29 @@ def test_requests_are_forwarded_with_the_address_of_the_client(start, upstream):
     assert headers["X-Forwarded-For"] == "127.0.0.1"
 
 
+def test_compressed_files_that_browsers_keep_pass_through(start, upstream):
+    proxy = start()
+    upstream.headers |= {
+        "Content-Type": "text/javascript; charset=utf-8",
+        "Content-Encoding": "br",
+        "Vary": "Accept-Encoding",
+        "Cache-Control": "public, max-age=31536000, immutable",
+        "ETag": '"0123456789abcdef-br"',
+    }
+    asked = {"Accept-Encoding": "gzip, deflate, br", "If-None-Match": '"0123456789abcdef-gzip"'}
+    answer = proxy.answer("GET", "/form/halftruth.0123456789abcdef.js", **asked)
+    assert {name: answer.headers[name] for name in upstream.headers} == upstream.headers
+    [(_, headers, _)] = upstream.requests
+    assert {name: headers[name] for name in asked} == asked
+
+
+def test_nginx_speaks_http_2(start_nginx):
+    proxy = start_nginx()
+    proxy.tls.set_alpn_protocols(["h2", "http/1.1"])
+    with proxy.connect() as connection:
+        assert connection.selected_alpn_protocol() == "h2"
+
+
 def test_monitoring_endpoints_are_not_reachable_from_outside(start, upstream):
     proxy = start()
     for target in (
@@ -290,6 +319,7 @@ def test_nginx_logs_no_requests_in_front_of_a_relay(start_nginx, root):
 #: Requests of respondents' browsers, and of operators and analysts.
 OF_RESPONDENTS = [
     *["GET /", "GET /s/health", "GET /js/form/index.js", "GET /assets/form.js", "GET /favicon.ico"],
+    "GET /form/halftruth.0123456789abcdef.js",
     *["GET /v1/surveys", "GET /v1/surveys/health", "OPTIONS /v1/surveys/health/reports"],
     *["POST /v1/surveys/health/reports", "OPTIONS /v1/surveys/health/invitations/check"],
     *["POST /v1/surveys/health/invitations/check", "HEAD /v1/surveys/health", "GET /healthz"],
@@ -405,7 +435,7 @@ def hung(tmp_path) -> Iterator[str]:
 
 #: What the browser of a respondent asks for.
 ANSWERING = [
-    *[("GET", "/s/health"), ("GET", "/js/form/index.js"), ("GET", "/v1/surveys/health")],
+    *[("GET", "/s/health"), ("GET", "/form/halftruth.js"), ("GET", "/v1/surveys/health")],
     *[("POST", "/v1/surveys/health/invitations/check"), ("POST", "/v1/surveys/health/reports")],
 ]
 

@@ -63,9 +63,9 @@ def nginx_files(
     [(server, parameters)] = re.findall(r"^( *server 127.0.0.1:8000( .*)?;)$", text, re.M)
     changes = {
         "    listen [::]:80;\n": "",
-        "    listen [::]:443 ssl;\n": "",
+        "    listen [::]:443 ssl http2;\n": "",
         "listen 80;": f"listen 127.0.0.1:{plain};",
-        "listen 443 ssl;": f"listen 127.0.0.1:{port} ssl;",
+        "listen 443 ssl http2;": f"listen 127.0.0.1:{port} ssl http2;",
         server: "".join(f"server {address}{parameters};" for address in collectors),
         "/etc/letsencrypt/live/collect.example.org/fullchain.pem": str(certificate),
         "/etc/letsencrypt/live/collect.example.org/privkey.pem": str(key),
