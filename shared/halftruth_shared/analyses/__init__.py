@@ -1,14 +1,18 @@
 """Queries and results, one module for each analysis.
 
-Each module here defines the query of one analysis, whose type parameter is its result. `QUERIES`
+Each module here defines the query of one analysis, whose type parameter is its result. It can
+declare sentences of caveats, as `CAVEATS`, and estimated quantities, as `QUANTITIES`. `QUERIES`
 collects them, so that adding an analysis touches nothing else.
 """
 
+from collections.abc import Mapping
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any, get_args, get_origin
 
 from ..protocol.base import Message, Request, prepare
+from ..results.caveats import SENTENCES
+from ..results.quantities import QUANTITIES
 from .base import Query, R, Result
 
 __all__ = ["QUERIES", "Query", "Result", "name_of", "result_of"]
@@ -29,14 +33,25 @@ def result_of(query: type[Query[R]]) -> type[R]:
 
 def _queries() -> dict[str, type[Query[Any]]]:
     queries = {}
-    for module in iter_modules(__path__, f"{__name__}."):
-        for value in vars(import_module(module.name)).values():
+    for found in iter_modules(__path__, f"{__name__}."):
+        module = vars(import_module(found.name))
+        for known, declared in ((SENTENCES, "CAVEATS"), (QUANTITIES, "QUANTITIES")):
+            _add(known, module.get(declared, {}), found.name)
+        for value in module.values():
             if not isinstance(value, type) or not issubclass(value, Query):
                 continue
             # A generic base class does not define its result type.
-            if value.__module__ == module.name and not getattr(value, "__parameters__", ()):
+            if value.__module__ == found.name and not getattr(value, "__parameters__", ()):
                 queries[name_of(value)] = value
     return queries
+
+
+def _add(known: dict[str, Any], declared: Mapping[str, Any], module: str) -> None:
+    """Add what a module declares by name; the same name twice is an error."""
+    for name, each in declared.items():
+        if name in known:
+            raise ValueError(f"{module}: '{name}' is declared twice")
+        known[name] = each
 
 
 #: The query of every analysis, by its name.

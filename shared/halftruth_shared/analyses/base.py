@@ -63,9 +63,14 @@ Merge = Mapping[str, Sequence[Sequence[str]]]
 #: Treatment of categories that are missing values.
 Missing = Literal["keep", "exclude"]
 
+#: Marks what links from one page of results to others keep, and the fields that name the main
+#: question of a page or the one that defines groups.
+KEPT, QUESTION, GROUPS = ({"links": each} for each in ("value", "question", "groups"))
+
 AttributeNames = Annotated[
     list[AttributeName],
     Meta(
+        extra=KEPT,
         min_length=1,
         description="Which attributes, in this order.",
         extra_json_schema={"uniqueItems": True},
@@ -89,29 +94,33 @@ Presence = Annotated[
 Where = Annotated[
     dict[str, str | list[str]],
     Meta(
+        extra=KEPT,
         description="Only people who give these answers, as attribute=category; of an attribute"
         " that is given several times, any of them. Shares are shares of these people, with errors"
-        " that include that of how many they are."
+        " that include that of how many they are.",
     ),
 ]
 MergeOf = Annotated[
     dict[str, list[list[str]]],
     Meta(
+        extra=KEPT,
         description="Categories that count as one, as attribute=category,category; several groups"
         " of an attribute each by themselves. A comma inside a category has a backslash before it."
-        " The merged category is called after all of them, with “or” in between."
+        " The merged category is called after all of them, with “or” in between.",
     ),
 ]
 MissingOf = Annotated[
     Missing,
     Meta(
+        extra=KEPT,
         description="Whether what is no answer, as not asked or not said, counts like an answer, or"
-        " shares are of those who answered every question that they are about."
+        " shares are of those who answered every question that they are about.",
     ),
 ]
 Confidence = Annotated[
     float,
     Meta(
+        extra=KEPT,
         gt=0,
         lt=1,
         examples=[0.95],
@@ -120,7 +129,10 @@ Confidence = Annotated[
 ]
 TargetOf = Annotated[
     Target,
-    Meta(description="Whether the respondents are a sample of those spoken of, or all of them."),
+    Meta(
+        extra=KEPT,
+        description="Whether the respondents are a sample of those spoken of, or all of them.",
+    ),
 ]
 PopulationOf = (
     Annotated[
@@ -137,9 +149,10 @@ PopulationOf = (
 MethodOf = Annotated[
     Method,
     Meta(
+        extra=KEPT,
         description="What the supports are: unbiased moment estimates; those of a loglinear model"
         " of all answers, of any length; or best guesses (likelihood), which have no intervals but"
-        " a typical error from held-out reports."
+        " a typical error from held-out reports.",
     ),
 ]
 
@@ -147,30 +160,34 @@ MethodOf = Annotated[
 SourceOf = Annotated[
     Source,
     Meta(
+        extra=KEPT,
         description="What the shares are: unbiased moment estimates, or those of a model of all"
-        " answers, which are more precise where it holds."
+        " answers, which are more precise where it holds.",
     ),
 ]
 AutoMethodOf = Annotated[
     AutoMethod,
     Meta(
+        extra=KEPT,
         description="What the shares are: unbiased moment estimates; those of a loglinear model of"
         " all answers, of any length; or best guesses (likelihood), which have no intervals but a"
-        " typical error from held-out reports." + _AUTO
+        " typical error from held-out reports." + _AUTO,
     ),
 ]
 AutoSourceOf = Annotated[
     AutoSource,
     Meta(
+        extra=KEPT,
         description="What the shares are: unbiased moment estimates, or those of a model of all"
-        " answers, which are more precise where it holds." + _AUTO
+        " answers, which are more precise where it holds." + _AUTO,
     ),
 ]
 Interactions = Annotated[
     list[list[AttributeName]],
     Meta(
+        extra=KEPT,
         description="Of estimate = model: interactions of three or more attributes that the model"
-        " has besides all pairs, each the names of its attributes with commas between them."
+        " has besides all pairs, each the names of its attributes with commas between them.",
     ),
 ]
 Modelled = Annotated[

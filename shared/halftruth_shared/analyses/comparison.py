@@ -6,7 +6,11 @@ import msgspec
 from msgspec import Meta
 
 from ..results import Result
+from ..results.caveats import Sentences
+from ..results.labels import Labels
 from .base import (
+    GROUPS,
+    QUESTION,
     AttributeName,
     AutoSourceOf,
     CategoryName,
@@ -36,12 +40,14 @@ class ComparisonQuery(SampleQuery[Result[Any]], frozen=True, kw_only=True):
         Meta(
             min_length=1,
             max_length=1,
+            extra=QUESTION,
             description="Whose share, as attribute=category, or question=option of a question with"
             " several answers.",
         ),
     ]
     groups: Annotated[
-        AttributeName, Meta(description="The attribute whose categories are the groups.")
+        AttributeName,
+        Meta(extra=GROUPS, description="The attribute whose categories are the groups."),
     ]
     among: (
         Annotated[
@@ -77,3 +83,21 @@ class ComparisonQuery(SampleQuery[Result[Any]], frozen=True, kw_only=True):
     interactions: Interactions = msgspec.field(default_factory=list)
     modelled: Modelled | None = None
     covariance: CovarianceOf = False
+
+
+def _equality(_: Labels, by_model: bool) -> str:
+    tests = "Wald tests by the model" if by_model else "score tests"
+    return (
+        f"p-values are of {tests} and assume equal shares, so they can disagree with the interval."
+        " A large p-value is no evidence that shares are equal: perturbation hides small"
+        " differences."
+    )
+
+
+#: Sentences of the caveats of this analysis.
+CAVEATS: Sentences = {
+    "open ratios": lambda _: (
+        "Where a denominator is not significantly above zero, its ratio has no upper end."
+    ),
+    "p-values of shares": _equality,
+}

@@ -6,7 +6,9 @@ import msgspec
 from msgspec import Meta
 
 from ..results import Result
-from .base import CovarianceOf, MergeOf, QuestionName, SampleQuery
+from ..results.caveats import Sentences, few, listed
+from ..results.wording import percent
+from .base import KEPT, CovarianceOf, MergeOf, QuestionName, SampleQuery
 
 #: Base of the shares: all respondents, or the respondents of a row or of a column.
 Percentages = Literal["joint", "row", "column"]
@@ -31,7 +33,7 @@ class CrosstabQuery(SampleQuery[Result[Any]], frozen=True, kw_only=True):
             description="Which questions: that of the rows, that of the columns, and up to two"
             " whose answers make layers. One of the first two may have several answers.",
             extra_json_schema={"uniqueItems": True},
-            extra={"places": ("rows", "columns", "layers", "further layers")},
+            extra={**KEPT, "places": ("rows", "columns", "layers", "further layers")},
         ),
     ]
     percentages: Annotated[
@@ -43,3 +45,26 @@ class CrosstabQuery(SampleQuery[Result[Any]], frozen=True, kw_only=True):
     ] = "row"
     merge: MergeOf = msgspec.field(default_factory=dict)
     covariance: CovarianceOf = False
+
+
+#: Sentences of the caveats of this analysis.
+CAVEATS: Sentences = {
+    "base of shares": lambda labels, questions: (
+        "Each share is among people with the same answer to"
+        f" {listed([*map(labels.quoted, questions)])}."
+        if questions
+        else "Each share is among all people."
+    ),
+    "departures": lambda _, rate, layers: (
+        "▲ significantly more and ▼ significantly fewer people than under independence"
+        f"{' within each layer' * layers} (false discovery rate {percent(rate)} among the cells)."
+    ),
+    "open groups": lambda labels, groups: (
+        "Shares within these groups can have any value, because the size of the group is not"
+        f" significantly above zero: {few([*map(labels.quoted_items, groups)])}."
+    ),
+    "several options": lambda labels, question: (
+        f"{labels.quoted(question)} allows several options: each share is among all people, and"
+        f" shares do not add up to {percent(1)}. The test is that of the most significant option."
+    ),
+}

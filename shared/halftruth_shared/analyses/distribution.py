@@ -1,12 +1,16 @@
 """Means, standard deviations, quantiles and cumulative shares of numbers and ordered answers."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
 from ..results import Result
-from .base import AttributeName, CategoryName, EstimateQuery, Items, MergeOf
+from ..results.caveats import Sentences
+from ..results.labels import Labels
+from ..results.wording import number
+from .base import GROUPS, QUESTION, AttributeName, CategoryName, EstimateQuery, Items, MergeOf
 
 #: Scores of answers: midpoints of the bins of numbers, values of numeric categories, requested
 #: scores, or ranks 1, 2, ….
@@ -23,11 +27,16 @@ class DistributionQuery(EstimateQuery[Result[Any]], frozen=True, kw_only=True):
     is interpolated within a bin. *people* is the estimated number of respondents who answered.
     """
 
-    attribute: Annotated[AttributeName, Meta(description="The attribute that is described.")]
+    attribute: Annotated[
+        AttributeName, Meta(extra=QUESTION, description="The attribute that is described.")
+    ]
     groups: (
         Annotated[
             AttributeName,
-            Meta(description="The attribute whose categories are groups; by default none."),
+            Meta(
+                extra=GROUPS,
+                description="The attribute whose categories are groups; by default none.",
+            ),
         ]
         | None
     ) = None
@@ -57,3 +66,38 @@ class DistributionQuery(EstimateQuery[Result[Any]], frozen=True, kw_only=True):
         ),
     ] = msgspec.field(default_factory=dict)
     merge: MergeOf = msgspec.field(default_factory=dict)
+
+
+def _scores(labels: Labels, question: str, kind: str, scores: Mapping[str, float]) -> str:
+    """List the scores of the answers to a question."""
+    each = ", ".join(
+        name if name == number(score) else f"{name} {number(score)}"
+        for answer, score in scores.items()
+        for name in [labels.answer(question, answer)]
+    )
+    return f"The answers to {labels.quoted(question)} count as {kind}s: {each}."
+
+
+#: Sentences of the caveats of this analysis.
+CAVEATS: Sentences = {
+    "unordered": lambda labels, question: (
+        f"The survey does not declare the answers to {labels.quoted(question)} as ordered; they are"
+        " used in the order of the survey."
+    ),
+    "scores": _scores,
+    "bin error": lambda _, error: (
+        "Numbers are represented by the midpoints of their bins: this changes means and standard"
+        f" deviations by at most {number(error)}, in addition to their intervals."
+    ),
+    "interpolated": lambda _: (
+        "Percentiles are interpolated within bins; the bins at both ends of an interval are valid"
+        " for any distribution within them."
+    ),
+    "falling": lambda _: (
+        "If an estimate below 0 makes cumulative shares decrease, percentiles are computed from"
+        " nondecreasing cumulative shares."
+    ),
+    "overlap": lambda _: (
+        "Judge by the differences and their p-values, not by whether intervals of means overlap."
+    ),
+}

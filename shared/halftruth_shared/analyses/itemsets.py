@@ -6,7 +6,9 @@ import msgspec
 from msgspec import Meta
 
 from ..results import Result
-from .base import Decision, Interactions, MethodOf, MiningQuery, Modelled, QuestionName
+from ..results.caveats import Sentences
+from ..results.wording import percent
+from .base import QUESTION, Decision, Interactions, MethodOf, MiningQuery, Modelled, QuestionName
 
 
 class ItemsetsQuery(MiningQuery[Result[Any]], frozen=True, kw_only=True):
@@ -29,8 +31,9 @@ class ItemsetsQuery(MiningQuery[Result[Any]], frozen=True, kw_only=True):
         Annotated[
             QuestionName,
             Meta(
+                extra=QUESTION,
                 description="Give only itemsets with this attribute, or with options of this"
-                " question."
+                " question.",
             ),
         ]
         | None
@@ -39,3 +42,13 @@ class ItemsetsQuery(MiningQuery[Result[Any]], frozen=True, kw_only=True):
         Annotated[Decision, Meta(description="Give only itemsets that were decided like this.")]
         | None
     ) = None
+
+
+#: Sentences of the caveats of this analysis.
+CAVEATS: Sentences = {
+    "best guesses": lambda _: "Supports are best guesses without intervals.",
+    "frequent": lambda _, rate: (
+        "Frequent: significantly above the threshold (adjusted p-value up to"
+        f" {percent(rate)}, of two-sided tests). Others are undecided."
+    ),
+}

@@ -6,13 +6,15 @@ import msgspec
 from msgspec import Meta
 
 from ..results import Result
-from .base import AnsweredQuery, AttributeName, MeasureNames, MergeOf, Presence
+from ..results.caveats import Sentences, few
+from .base import KEPT, AnsweredQuery, AttributeName, MeasureNames, MergeOf, Presence
 
 #: Attributes whose association is estimated.
 Associated = Annotated[
     list[AttributeName],
     Meta(
         min_length=2,
+        extra=KEPT,
         description="Which attributes, two or more: of two all measures, else those named, or the"
         " map of all pairs. By default the map of all attributes.",
         extra_json_schema={"uniqueItems": True},
@@ -43,3 +45,22 @@ class MeasuresQuery(AnsweredQuery[Result[Any]], frozen=True, kw_only=True):
         """True if the query requests the map of pairs."""
         single = len(self.attributes or ()) == 2 or self.measures is not None or self.present
         return not single
+
+
+#: Sentences of the caveats of this analysis.
+CAVEATS: Sentences = {
+    "merged": lambda labels, groups: (
+        "Rare answers were merged for τ, by their shares alone:"
+        f" {few([*map(labels.quoted_items, groups)])}. The p-values are for all answers."
+    ),
+    "concentration": lambda _: (
+        "Goodman and Kruskal’s τ, corrected for chance: the share by which the Gini index of the"
+        " column question falls if the answer to the row question is known. A pair that is not"
+        " significant may still be associated; the reports cannot show it."
+    ),
+    "by design": lambda labels, pairs: (
+        f"Not tested: {few([' and '.join(map(labels.quoted, pair)) for pair in pairs])}. One is"
+        " asked after certain answers to the other, so that they depend on each other by design."
+    ),
+    "presence": lambda labels, answers: f"Presence means {labels.quoted_items(answers)}.",
+}

@@ -8,6 +8,8 @@ from msgspec import Meta
 
 from ..protocol.base import Message
 from ..results import Result
+from ..results.caveats import Sentences, listed
+from ..results.wording import number
 from .base import (
     AttributeName,
     AttributeNames,
@@ -104,3 +106,24 @@ class MicrodataQuery(Query[MicrodataResult], frozen=True, kw_only=True):
             " stands for all.",
         ),
     ] = 10_000
+
+
+#: Sentences of the caveats of this analysis.
+CAVEATS: Sentences = {
+    "no person": lambda _: (
+        "No row is a person: each is a combination of answers, with the estimated number of"
+        " respondents who give it. All values are computed from perturbed reports."
+    ),
+    "replicate weights": lambda _, scale: (
+        f"The variance of a statistic is {number(scale, 2)} times the sum of the squared"
+        " differences between its replicates and its value."
+    ),
+    "known margins": lambda labels, questions: (
+        f"Weighted to known margins of {listed([*map(labels.quoted, questions)])}."
+    ),
+    "drawn": lambda _, length: (
+        f"These rows represent more combinations of answers. Tables of {length} questions are"
+        " exact; other statistics have an additional error that the replicate weights do not"
+        " include."
+    ),
+}

@@ -1,12 +1,16 @@
 """Distributions of the answers to all questions."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
 from ..results import Result
-from .base import Interactions, MergeOf, MethodOf, Modelled, QuestionName, SampleQuery
+from ..results.caveats import Sentences
+from ..results.labels import Labels
+from ..results.wording import number
+from .base import KEPT, Interactions, MergeOf, MethodOf, Modelled, QuestionName, SampleQuery
 
 
 class OverviewQuery(SampleQuery[Result[Any]], frozen=True, kw_only=True):
@@ -23,6 +27,7 @@ class OverviewQuery(SampleQuery[Result[Any]], frozen=True, kw_only=True):
             list[QuestionName],
             Meta(
                 min_length=1,
+                extra=KEPT,
                 description="Which questions; by default all.",
                 extra_json_schema={"uniqueItems": True},
             ),
@@ -33,3 +38,24 @@ class OverviewQuery(SampleQuery[Result[Any]], frozen=True, kw_only=True):
     estimate: MethodOf = "moment"
     interactions: Interactions = msgspec.field(default_factory=list)
     modelled: Modelled | None = None
+
+
+#: Largest number of days that a sentence lists.
+_MAX_DAYS = 7
+
+
+def _days(_: Labels, days: Mapping[str, int]) -> str:
+    """List the number of reports of the last days."""
+    last = [f"{day} {number(reports, 0)}" for day, reports in sorted(days.items())[-_MAX_DAYS:]]
+    before = len(days) - len(last)
+    earlier = f"; earlier ones on {number(before, 0)} more days" if before else ""
+    return f"Reports by day (UTC): {', '.join(last)}{earlier}."
+
+
+#: Sentences of the caveats of this analysis.
+CAVEATS: Sentences = {
+    "days": _days,
+    "none unknown": lambda labels, question: (
+        f"{labels.quoted(question)}: the reports do not show how many chose no option."
+    ),
+}

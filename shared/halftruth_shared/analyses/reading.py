@@ -93,6 +93,9 @@ class Field:
         Whether an attribute can have several alternative categories.
     most : int or None
         Largest number of values, if it is limited.
+    links : str
+        What links from one page of results to others keep of it: "value", or its name as that of
+        the main "question", or of the one that defines "groups"; "" for nothing.
     """
 
     name: str
@@ -108,6 +111,7 @@ class Field:
     places: tuple[str, ...] = ()
     any_of: bool = False
     most: int | None = None
+    links: str = ""
 
     @property
     def several(self) -> bool:
@@ -339,6 +343,7 @@ def _field(field: inspect.Field, type: Any) -> Field:
         any_of=isinstance(inner, inspect.DictType)
         and isinstance(inner.value_type, inspect.UnionType),
         most=getattr(inner, "max_length", None),
+        links=notes.get("links", ""),
     )
 
 

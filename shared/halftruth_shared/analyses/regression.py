@@ -1,12 +1,20 @@
 """Regression of one answer on others."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
 from ..results import Result
+from ..results.caveats import Sentences, listed
+from ..results.labels import Labels
+from ..results.quantities import Quantity, by_name, difference, ratio
 from .base import (
+    GROUPS,
+    KEPT,
+    QUESTION,
     AttributeName,
     CovarianceOf,
     EstimateQuery,
@@ -32,11 +40,14 @@ class RegressionQuery(EstimateQuery[Result[Any]], frozen=True, kw_only=True):
     of the outcome if everybody gave the one answer instead of the other, or per unit of scores.
     """
 
-    outcome: Annotated[AttributeName, Meta(description="The attribute that is to be explained.")]
+    outcome: Annotated[
+        AttributeName, Meta(extra=QUESTION, description="The attribute that is to be explained.")
+    ]
     predictors: Annotated[
         list[AttributeName],
         Meta(
             min_length=1,
+            extra=GROUPS,
             description="The attributes that it is explained by.",
             extra_json_schema={"uniqueItems": True},
         ),
@@ -82,13 +93,115 @@ class RegressionQuery(EstimateQuery[Result[Any]], frozen=True, kw_only=True):
     estimate: Annotated[
         Literal["auto", "moment", "model"],
         Meta(
+            extra=KEPT,
             description="By the unbiased table of these answers (moment), or by one model of all"
             " answers without interactions of three or more but those named (model). By default"
             " (auto) the table is taken if the design determines the coefficients even of a rare"
             " answer; else a model: of these questions with all their interactions for up to two"
-            " predictors, and of all answers for more."
+            " predictors, and of all answers for more.",
         ),
     ] = "auto"
     merge: MergeOf = msgspec.field(default_factory=dict)
     population: PopulationOf = None
     covariance: CovarianceOf = False
+
+
+def _no_coefficients(
+    labels: Labels, reason: str, terms: Sequence[Mapping[str, str]], by_model: bool = False
+) -> str:
+    """Explain why a regression has no coefficients, and which terms are least precise."""
+    text = f"{reason[:1].upper()}{reason[1:]}"
+    if terms:
+        names = listed([labels.items(each) or "the intercept" for each in terms])
+        text += f"; least precise: {names}"
+    if by_model:
+        return f"{text}. The choice “estimate: model” needs fewer reports, but assumes more."
+    return f"{text}."
+
+
+def _regression(
+    labels: Labels,
+    method: str,
+    question: str = "",
+    answers: Mapping[str, str] | None = None,
+    own: bool = False,
+) -> str:
+    """Describe the outcome of a regression, and how it was estimated."""
+    about = (
+        f"log odds of {labels.quoted_items(answers)}"
+        if answers
+        else f"mean score of {labels.quoted(question)}"
+    )
+    by = {
+        "moment": "from the unbiased tables of these answers, without assumptions about how answers"
+        " depend on each other.",
+        "model": "from a model of these questions with all their interactions, which assumes"
+        " nothing about how answers depend on each other."
+        if own
+        else "from one model of all answers.",
+        "outcome": "by the likelihood of the outcome, given predictors that are not perturbed. The"
+        " equation is assumed to hold; nothing is assumed about the predictors.",
+    }
+    return f"Regression of the {about}. Estimated {by[method]}"
+
+
+def _held_constant(_: Labels, interactions: bool) -> str:
+    assumed = (
+        "no interactions besides those in the equation"
+        if interactions
+        else "no interactions; if there are any, the coefficients are those of the best equation"
+        " without them"
+    )
+    return (
+        f"Coefficients hold all other predictors constant and assume {assumed}. Intervals account"
+        " for the perturbation of all answers."
+    )
+
+
+def _tested(_: Labels, method: str, odds: bool, test: str) -> str:
+    if not odds:
+        return (
+            "p-values are of score tests; an interval contains the values that such a test does not"
+            " reject."
+        )
+    if test == "score":
+        return (
+            "Intervals are normal approximations. The p-values are of score tests; they can differ"
+            " slightly from the intervals."
+        )
+    return "Intervals are normal approximations, and the p-values are of Wald tests."
+
+
+#: Quantities of this analysis.
+QUANTITIES = by_name(
+    Quantity("intercept"),
+    replace(ratio("odds"), no_effect=None),
+    difference("coefficient", style="number"),
+    Quantity("marginal_effect", "average change", "points", no_effect=0.0),
+)
+
+#: Sentences of the caveats of this analysis.
+CAVEATS: Sentences = {
+    "few reports": lambda _, reports: (
+        f"With about {reports:.1f} reports for each cell, intervals cover the true value less often"
+        " than stated."
+    ),
+    "untested coefficients": lambda _, limit: (
+        "Coefficients without a p-value are too imprecise to test: if all answers were independent,"
+        f" their standard error would be above {limit}. Their intervals may cover the true value"
+        " less often than stated."
+    ),
+    "no coefficients": _no_coefficients,
+    "regression": _regression,
+    "odds ratios": lambda _: (
+        "Odds ratios are farther from 1 than ratios of shares. The average change (average marginal"
+        " effect) is that of the probability of the answer if everybody gave one answer instead of"
+        " the other, or per unit of scores."
+    ),
+    "held constant": _held_constant,
+    "p-values of coefficients": _tested,
+    "left out of regression": lambda _: (
+        "People with a missing answer to one of these questions are left out, assuming that this is"
+        " unrelated to the outcome."
+    ),
+}

@@ -6,6 +6,8 @@ import msgspec
 from msgspec import Meta
 
 from ..results import Result
+from ..results.caveats import Sentences
+from ..results.wording import number
 from .base import (
     Interactions,
     Items,
@@ -82,3 +84,14 @@ class RulesQuery(MiningQuery[Result[Any]], frozen=True, kw_only=True):
     def names_rule(self) -> bool:
         """True if the query names a single rule."""
         return bool(self.antecedent or self.consequent)
+
+
+#: Sentences of the caveats of this analysis.
+CAVEATS: Sentences = {
+    "near zero": lambda _: "The support of the rule is not significantly above zero.",
+    "sides": lambda _: "For measures, a side of a rule is present if all of its items hold.",
+    "left out": lambda _, count: (
+        f"Left out: {number(count, 0)} rule{'' if count == 1 else 's'} whose support is not"
+        " significantly above zero; include_uncertain adds them."
+    ),
+}

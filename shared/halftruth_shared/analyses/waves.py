@@ -1,12 +1,17 @@
 """Levels, changes and trends over the waves of a series."""
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
 import msgspec
 from msgspec import Meta
 
 from ..results import Result
-from .base import AnsweredQuery, AttributeName, AttributeNames, CategoryName, Items
+from ..results.caveats import Sentences, listed
+from ..results.labels import Labels
+from ..results.quantities import by_name, difference
+from ..results.wording import number
+from .base import GROUPS, AnsweredQuery, AttributeName, AttributeNames, CategoryName, Items
 
 
 class WavesQuery(AnsweredQuery[Result[Any]], frozen=True, kw_only=True):
@@ -39,8 +44,9 @@ class WavesQuery(AnsweredQuery[Result[Any]], frozen=True, kw_only=True):
         Annotated[
             AttributeName,
             Meta(
+                extra=GROUPS,
                 description="The attribute whose categories are groups: then all is about the"
-                " difference between a group and the reference."
+                " difference between a group and the reference.",
             ),
         ]
         | None
@@ -61,3 +67,77 @@ class WavesQuery(AnsweredQuery[Result[Any]], frozen=True, kw_only=True):
             extra={"also": ("ranks",), "written": "attribute=ranks"},
         ),
     ] = msgspec.field(default_factory=dict)
+
+
+def _waves(numbers: Sequence[int]) -> str:
+    """Name waves by their numbers.
+
+    >>> _waves([2]), _waves([1, 3])
+    ('wave 2', 'waves 1 and 3')
+    """
+    return f"wave{'s' * (len(numbers) > 1)} {listed([*map(str, numbers)])}"
+
+
+def _not_comparable(
+    labels: Labels, question: str, waves: Sequence[int], reason: str, compared: bool
+) -> str:
+    """Name a question that differs in some waves, and say whether it is compared."""
+    begin = "Compared nevertheless" if compared else "Not compared"
+    return f"{begin}: {labels.quoted(question)} in {_waves(waves)} ({reason})."
+
+
+def _compared(_: Labels, waves: Sequence[Mapping[str, Any]]) -> str:
+    each = (
+        f"wave {wave['wave']} ({wave['survey']}) {number(wave['reports'], 0)} reports,"
+        f" γ = {wave['gamma']}"
+        for wave in waves
+    )
+    return f"Compared: {'; '.join(each)}."
+
+
+def _changes(_: Labels, target: str) -> str:
+    whom = {
+        "population": "Changes refer to the sampled population.",
+        "respondents": "Changes refer to exactly the respondents of each wave.",
+    }
+    return (
+        f"{whom[target]} Waves are treated as independent samples: if the same people answered"
+        " again, intervals are slightly too wide. A change that is not significant may still have"
+        " happened."
+    )
+
+
+def _unlinked(_: Labels, invited: Sequence[int]) -> str:
+    text = "Reports are not linked between waves, so individual changes cannot be estimated"
+    if not invited:
+        return f"{text}."
+    return (
+        f"{text}. {_waves(invited).capitalize()} used invitations: a list of who received which"
+        " code shows who took part in which wave, but not their reports."
+    )
+
+
+#: Quantities of this analysis.
+QUANTITIES = by_name(
+    difference("share_difference", "difference"),
+    difference("share_change", "change"),
+    difference("share_trend", "trend per wave"),
+    difference("mean_change", "change", "number"),
+    difference("mean_trend", "trend per wave", "number"),
+)
+
+#: Sentences of the caveats of this analysis.
+CAVEATS: Sentences = {
+    "no series": lambda _: "This survey belongs to no series.",
+    "wave left out": lambda _, wave, survey, reason: (
+        f"Wave {wave} ({survey}) is left out: {reason}."
+    ),
+    "not comparable": _not_comparable,
+    "compared waves": _compared,
+    "changes": _changes,
+    "unlinked": _unlinked,
+    "trends": lambda _: (
+        "A trend is the slope of a straight line per wave, in points or in the unit of a mean; each"
+        " wave is weighted by its precision."
+    ),
+}

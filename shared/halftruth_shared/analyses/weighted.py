@@ -1,10 +1,16 @@
 """Distributions where the margins of other questions are known."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
 from ..results import Result
+from ..results.caveats import Sentences, listed
+from ..results.labels import Labels
+from ..results.quantities import Quantity, by_name, share
+from ..results.wording import number, percent
+from ..results.wording import p_value as p_in_words
 from .base import AttributeNames, CovarianceOf, SampleQuery
 
 Weighting = Literal["raking", "calibration"]
@@ -45,3 +51,61 @@ class WeightedQuery(SampleQuery[Result[Any]], frozen=True, kw_only=True):
         ),
     ] = "raking"
     covariance: CovarianceOf = False
+
+
+def _about(labels: Labels, question: str) -> str:
+    return f"{labels.quoted(question)}: " if question else ""
+
+
+def _margins(labels: Labels, margins: Mapping[str, Mapping[str, float]]) -> str:
+    """List known distributions of answers.
+
+    >>> from halftruth_shared.results import NAMES
+    >>> _margins(NAMES, {"sex": {"female": 0.6, "male": 0.4}}).replace(chr(0x202F), " ")
+    'Margins: sex (female 60.0 %, male 40.0 %).'
+    """
+    each = (
+        f"{labels.quoted(name)}"
+        f" ({', '.join(f'{labels.answer(name, a)} {percent(s, 1)}' for a, s in shares.items())})"
+        for name, shares in margins.items()
+    )
+    return f"Margins: {listed([*each])}."
+
+
+def _weights(
+    labels: Labels,
+    people: float,
+    smallest: float,
+    largest: float,
+    design_effect: float,
+    question: str = "",
+) -> str:
+    return (
+        f"{_about(labels, question)}Sum of weights {number(people, 0)}; weights from"
+        f" {number(smallest, 2)} to {number(largest, 2)} times their mean, with a design effect of"
+        f" {number(design_effect, 2)} due to weighting."
+    )
+
+
+#: Quantities of this analysis.
+QUANTITIES = by_name(
+    share("unweighted", "unweighted share"),
+    Quantity("design_effect", "design effect", lower=0.0),
+)
+
+#: Sentences of the caveats of this analysis.
+CAVEATS: Sentences = {
+    "even margins": lambda _: "Placeholders with equal shares: enter known margins.",
+    "margins": _margins,
+    "unlikely margins": lambda labels, p_value, question="": (
+        f"{_about(labels, question)}The respondents do not have these margins (p-value"
+        f" {p_in_words(p_value)}): if people are missing, calibration is biased."
+    ),
+    "weights": _weights,
+    "raking": lambda _: (
+        "Raking corrects for nonresponse only as far as it depends on the questions of the margins."
+    ),
+    "calibration": lambda _: (
+        "Calibration does not correct for nonresponse; it assumes that everybody responded."
+    ),
+}

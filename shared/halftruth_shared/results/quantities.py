@@ -66,72 +66,51 @@ class Quantity:
         return replace(base, style=style, lower=lower, upper=upper, unit=self.unit, no_effect=0.0)
 
 
-def _share(name: str, label: str = "") -> Quantity:
+def share(name: str, label: str = "") -> Quantity:
+    """Return a quantity that is a share."""
     return Quantity(name, label, "share", 0.0, 1.0)
 
 
-def _difference(name: str, label: str = "", style: Style = "points") -> Quantity:
+def difference(name: str, label: str = "", style: Style = "points") -> Quantity:
+    """Return a quantity that is a difference, of shares by default."""
     ends = (-1.0, 1.0) if style == "points" else (-math.inf, math.inf)
     return Quantity(name, label, style, *ends, no_effect=0.0)
 
 
-def _ratio(name: str, label: str = "") -> Quantity:
+def ratio(name: str, label: str = "") -> Quantity:
+    """Return a quantity that is a ratio, with errors on the logarithmic scale."""
     return Quantity(name, label, lower=0.0, ratio=True, logarithmic=True, no_effect=1.0)
 
 
-#: All quantities of results, besides measures of association, by name.
-QUANTITIES = {
-    each.name: each
-    for each in (
-        _share("share"),
-        _share("support"),
-        _share("confidence"),
-        _share("cumulative_share", "cumulative share"),
-        _share("unweighted", "unweighted share"),
-        _share("base", "share of everybody"),
-        _share("prior", "share among equal quasi-identifiers"),
-        _share("quasi_linked", "quasi-identifiers linked"),
-        _share("posterior", "answer linked"),
-        _share("risk", "risk column by column"),
-        _share("whole_risk", "risk of whole reports"),
-        *(
-            _share(f"{way}{name}", label)
-            for way in ("", "whole_")
-            for name, label in (
-                ("above_limit", "people above the limit"),
-                ("median_risk", "median risk"),
-                ("risk_p90", "90th percentile of risk"),
-                ("risk_p99", "99th percentile of risk"),
-                ("largest_risk", "largest risk"),
-            )
-        ),
-        _share("missing", "share of everybody"),
-        _difference("difference"),
-        _ratio("risk_ratio", "risk ratio"),
-        _ratio("odds_ratio", "odds ratio"),
-        *map(_ratio, ("interest", "lift", "conviction", "collective_strength")),
-        _difference("trend", "change from one group to the next"),
-        Quantity("people", "people, about", "count", lower=0.0),
-        Quantity("reports", style="count", lower=0.0),
-        Quantity("effective_reports", "effective sample size", "count", lower=0.0),
-        Quantity("weight", lower=0.0),
-        Quantity("mean"),
-        Quantity("mean_number", "options chosen on average", lower=0.0),
-        Quantity("deviation", "standard deviation", lower=0.0),
-        _difference("mean_difference", "difference of means", "number"),
-        Quantity("percentile"),
-        Quantity("intercept"),
-        replace(_ratio("odds"), no_effect=None),
-        _difference("coefficient", style="number"),
-        Quantity("marginal_effect", "average change", "points", no_effect=0.0),
-        Quantity("design_effect", "design effect", lower=0.0),
-        _difference("share_difference", "difference"),
-        _difference("share_change", "change"),
-        _difference("share_trend", "trend per wave"),
-        _difference("mean_change", "change", "number"),
-        _difference("mean_trend", "trend per wave", "number"),
-    )
-}
+def by_name(*quantities: Quantity) -> dict[str, Quantity]:
+    """Return quantities by name."""
+    return {each.name: each for each in quantities}
+
+
+#: Quantities by name: of several analyses, and what each analysis declares. Measures of association
+#: need no further properties.
+QUANTITIES = by_name(
+    share("share"),
+    share("support"),
+    share("confidence"),
+    share("cumulative_share", "cumulative share"),
+    share("base", "share of everybody"),
+    share("missing", "share of everybody"),
+    difference("difference"),
+    ratio("risk_ratio", "risk ratio"),
+    ratio("odds_ratio", "odds ratio"),
+    *map(ratio, ("interest", "lift", "conviction", "collective_strength")),
+    difference("trend", "change from one group to the next"),
+    Quantity("people", "people, about", "count", lower=0.0),
+    Quantity("reports", style="count", lower=0.0),
+    Quantity("effective_reports", "effective sample size", "count", lower=0.0),
+    Quantity("weight", lower=0.0),
+    Quantity("mean"),
+    Quantity("mean_number", "options chosen on average", lower=0.0),
+    Quantity("deviation", "standard deviation", lower=0.0),
+    difference("mean_difference", "difference of means", "number"),
+    Quantity("percentile"),
+)
 
 
 def quantity(name: str) -> Quantity:

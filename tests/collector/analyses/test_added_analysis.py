@@ -39,6 +39,16 @@ def test_an_analysis_of_two_files_is_offered_everywhere(tmp_path):
     assert abs(share - truth) < 3 * error < 0.1
     assert found["command"]["estimates"]["value"] == [share]
     assert found["python"] == pytest.approx(share)
-    assert "choose 2 or more options of" in found["page"]
-    assert (found["menu"], found["openapi"]) == (True, True)
+    assert found["openapi"]
     assert found["http"]["claims"][0]["kind"] == "estimate"
+    # Its sentences and the name of its quantity, with labels on its page and names elsewhere.
+    said = "choose 2 or more options of {}."
+    counted = "Counted are the options of {}: tired, sad, ill."
+    assert said.format("felt") in found["http"]["headline"]
+    [caveat] = found["http"]["caveats"]
+    assert caveat["values"] == {"question": "felt", "options": ["tired", "sad", "ill"]}
+    for text in (said, counted):
+        assert text.format("“How did you feel yesterday?”") in found["page"]
+    assert "share with so many" in found["page"]
+    # Links from other pages keep its level.
+    assert "/results/feelings/at-least?question=felt&amp;confidence=0.9&amp;" in found["menu"]

@@ -40,21 +40,13 @@ blueprint = guarded("results", "/results", "analyst")
 #: Number of rows of a large table that are shown first, and the parameter that requests all.
 ROWS, ALL_ROWS = 500, "rows"
 
-#: Fields that links to other pages keep, besides questions.
-_CARRIED = (
-    "attributes",
-    "where",
-    "missing",
-    "merge",
-    "confidence",
-    "target",
-    "estimate",
-    "interactions",
-)
-
-#: Fields that name the main question of a page, and the question that defines groups.
-_QUESTIONS = ("answer", "outcome", "attribute", "sensitive")
-_GROUPS = ("groups", "predictors", "quasi")
+#: What links from one page to others keep of each field, by its name.
+_LINKS = {
+    field.name: field.links
+    for analysis in ANALYSES.values()
+    for field in analysis.fields.values()
+    if field.links
+}
 
 Texts = Mapping[str, Sequence[str]]
 
@@ -277,19 +269,20 @@ def _link(
 ) -> str:
     """Return the address of an analysis, for the same people and questions as far as possible."""
     address = address or url_for("results.view", survey_id=survey.id, name=other.name)
-    kept = {name: given[name] for name in _CARRIED if name in given and name in other.fields}
+    # Questions first, since a query about a domain must not ask about those that define it.
+    known = sorted(other.fields.values(), key=lambda field: field.kind != "names")
+    kept = {f.name: given[f.name] for f in known if f.links == "value" and f.name in given}
     if "attributes" in kept and other.fields["attributes"].of == "attribute":
         names = [_attribute(survey, each) for each in _listed_names(given, "attributes")]
         kept["attributes"] = [",".join(names)]
-    kept |= {name: texts for name, texts in _questions(survey, given) if name in other.fields}
+    kept |= dict(_questions(other, survey, given))
     if not kept:
         return address
     texts: dict[str, Sequence[str]] = {**write(other.start(survey))}
     # Set all questions first and at once, since they must differ from each other.
-    about = {name: kept.pop(name) for name in [*_QUESTIONS, *_GROUPS] if name in kept}
+    about = {name: kept.pop(name) for name in [*kept] if other.fields[name].links != "value"}
     for changed in (about, *({name: values} for name, values in kept.items())):
         trial = {**texts, **changed}
-        # A query about a domain must not ask about the answers that define it.
         asked = _names_in(text for field in trial if field != "where" for text in trial[field])
         group = _names_in(trial.get("where", ()))
         if asked & group or len(survey.schema.names) - len(group) < other.min_order:
@@ -300,14 +293,17 @@ def _link(
     return f"{address}?{urlencode(texts, doseq=True)}"
 
 
-def _questions(survey: Survey, given: Texts) -> Iterator[tuple[str, Sequence[str]]]:
+def _questions(
+    other: Analysis[Any, Any], survey: Survey, given: Texts
+) -> Iterator[tuple[str, Sequence[str]]]:
     """Yield fields for the chosen questions: the main question, and the one that defines groups."""
     schema = survey.schema
+    main, of_groups = (
+        [field for field in given if _LINKS.get(field) == kind] for kind in ("question", "groups")
+    )
     listed = [_attribute(survey, name) for name in _listed_names(given, "attributes")]
-    asked = [
-        _attribute(survey, name) for field in _QUESTIONS for name in _listed_names(given, field)
-    ]
-    groups = [name for field in _GROUPS for name in _listed_names(given, field)]
+    asked = [_attribute(survey, name) for field in main for name in _listed_names(given, field)]
+    groups = [name for field in of_groups for name in _listed_names(given, field)]
     first = next(iter([*asked, *listed[1:2], *listed]), None)
     others = [*groups, *listed, *(each.name for each in clearest(survey))]
     if first not in schema.names:
@@ -318,14 +314,16 @@ def _questions(survey: Survey, given: Texts) -> Iterator[tuple[str, Sequence[str
     if second is None:
         return
     middle = middle_answer(schema.attributes[schema.position(first)])
-    answers = [text for text in given.get("answer", ()) if text.startswith(f"{first}=")]
-    yield "answer", answers or [f"{first}={middle}"]
-    for field in _QUESTIONS[1:]:
-        yield field, [first]
-    for field in _GROUPS:
-        yield field, [second]
-    if asked and "attributes" not in given:
-        yield "attributes", [f"{second},{first}"]
+    texts = [text for field in main for text in given[field]]
+    chosen = [text for text in texts if text.startswith(f"{first}=")]
+    for field in other.fields.values():
+        if field.links == "question":
+            answers = chosen or [f"{first}={middle}"]
+            yield field.name, answers if field.kind == "items" else [first]
+        elif field.links == "groups":
+            yield field.name, [second]
+        elif field.name == "attributes" and asked and "attributes" not in given:
+            yield field.name, [f"{second},{first}"]
 
 
 def _attribute(survey: Survey, name: str) -> str:

@@ -25,6 +25,7 @@ keep = {"felt.tired" = "0.9", "felt.sad" = "0.9", "felt.ill" = "0.9"}
 
 [[attributes]]
 name = "felt"
+label = "How did you feel yesterday?"
 kind = "several"
 options = [{name = "tired"}, {name = "sad"}, {name = "ill"}]
 """
@@ -61,7 +62,7 @@ with listening(app) as url:
         "command": json.loads(command.stdout),
         "python": Analyst(url, token).at_least("feelings", question="felt").rows[0].value,
         "page": browser.get(path.replace("/surveys", "/results", 1)).text,
-        "menu": "/results/feelings/at-least" in browser.get("/results/feelings/itemsets").text,
+        "menu": browser.get("/results/feelings/itemsets?min_support=0.1&confidence=0.9").text,
         "openapi": app.test_client().get("/openapi.json").get_json()["paths"].keys()
         & {"/v1/surveys/{survey_id}/at-least"}
         != set(),

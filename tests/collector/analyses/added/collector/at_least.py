@@ -5,12 +5,11 @@ from typing import Any
 import numpy as np
 from halftruth_shared import ParameterError, Survey
 from halftruth_shared.analyses.at_least import AtLeastQuery
-from halftruth_shared.results import Block, Labels, Result, Show
+from halftruth_shared.results import QUANTITIES, Block, Labels, Result, Show, note
 from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.layout import in_words
 
 from ..estimation.estimates import Estimates
-from ..estimation.intervals import SHARE
 from ..estimation.options import chosen_code
 from .base import Analysis, AnalysisContext, RowBuilder
 from .deciding import AtLevel
@@ -34,9 +33,11 @@ def compute(counted: AnalysisContext, query: AtLeastQuery) -> Result[AtLeastQuer
         return people.reshape(enough.size, *people.shape[len(options) :])[enough].sum(axis=0)[None]
 
     rows = RowBuilder(least={"kind": "number"})
-    part = Estimates.contrast(table, share, SHARE).columns(query.confidence)
+    part = Estimates.contrast(table, share, QUANTITIES["at_least"]).columns(query.confidence)
     rows.add(part, least=str(query.least))
-    return counted.result(query, rows.keys, rows.parts)
+    names = [str(option.option) for option in options]
+    counting = note("options counted", question=query.question, options=names)
+    return counted.result(query, rows.keys, rows.parts, caveats=[counting])
 
 
 def decide(result: Result[AtLeastQuery], _: AtLevel) -> tuple[list[Test], list[Claim]]:
@@ -54,7 +55,7 @@ def state(result: Result[AtLeastQuery], claim: Claim, labels: Labels) -> str:
 
 def layout(result: Result[Any], _: Labels) -> list[Block]:
     """Arrange one line."""
-    return [Block(title="Options chosen", lines=["least"], shows=[Show(quantity="share")])]
+    return [Block(title="Options chosen", lines=["least"], shows=[Show(quantity="at_least")])]
 
 
 def start(survey: Survey) -> AtLeastQuery:
