@@ -60,12 +60,6 @@ _OF_WORKERS = ("halftruth_collector.collector_store", "halftruth_collector.serve
 #: Variable that prometheus_client reads at import; see `metrics`.
 _METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 
-#: Message about a collector without the built form.
-_NOT_BUILT = (
-    "the form is not built, or from other modules than these: browsers load its modules one by one,"
-    " which is slow on phones; 'make client/node_modules/.installed' builds it, with Node.js"
-)
-
 #: Prefix of folders of metrics, and the file in each that a running server locks.
 _PREFIX, _LOCK = "halftruth-metrics-", "lock"
 
@@ -239,11 +233,10 @@ class Server(BaseApplication):
         for module in (*_OF_WORKERS, _PROGRAMS[self._program]):
             import_module(module)
         if self._program == "collector":
-            from ..web.bundle import built_form
+            from ..web.bundle import warn_if_not_built
 
             # Read the built form before forking, too.
-            if built_form() is None:
-                _log.warning("%s", _NOT_BUILT, extra=logs.AT_ONCE)
+            warn_if_not_built()
         # Exclude these objects from garbage collection, which would take 60 ms during a request.
         gc.freeze()
 

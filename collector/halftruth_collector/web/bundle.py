@@ -8,6 +8,7 @@ keep it.
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -16,7 +17,10 @@ from pathlib import Path
 
 import msgspec
 
+from ..ops import logs
 from .static import StaticFile
+
+_log = logging.getLogger(__name__)
 
 _client = find_spec("halftruth_client")
 #: Modules of the JavaScript client. The package is located without importing it, since the server
@@ -63,6 +67,16 @@ def built_form() -> Bundle | None:
     except (OSError, msgspec.MsgspecError):
         return None
     return Bundle(manifest.form, manifest.words, files)
+
+
+def warn_if_not_built() -> None:
+    """Log a warning if the modules are served instead of a built form."""
+    if built_form() is None:
+        _log.warning(
+            "the form is not built from these modules, which browsers load one by one: slow on"
+            " phones; 'make client/node_modules/.installed' builds it, with Node.js",
+            extra=logs.AT_ONCE,
+        )
 
 
 def _read(name: str) -> StaticFile:

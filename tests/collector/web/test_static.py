@@ -196,6 +196,13 @@ def test_a_collector_without_the_built_form_serves_the_modules(http, tmp_path, n
     assert http.get("/form/de.0123456789abcdef.js").status_code == 404
 
 
+def test_a_collector_without_the_built_form_says_so(tmp_path, not_built, caplog):
+    not_built(tmp_path / "nowhere")
+    bundle.warn_if_not_built()
+    [line] = caplog.messages
+    assert "'make client/node_modules/.installed' builds it" in line
+
+
 def test_a_form_built_from_other_modules_is_not_served(tmp_path, not_built, built, monkeypatch):
     for file in bundle._BUILT.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
