@@ -76,9 +76,9 @@ def errors_of_dependent_answers() -> tuple[list[str], list[list[str]]]:
         estimator = Estimator(survey, Counts.from_reports(survey, reports))
         whole = independence(reconstruction, estimator.counts)
         for name, support in {
-            "moment": estimator.support,
+            "moment": partial(_unbiased, estimator),
             "independence": partial(_margin, whole),
-            "likelihood": partial(estimator.support, estimate="likelihood"),
+            "likelihood": estimator.best_guess.table,
         }.items():
             errors = root_mean_square_errors(support, truth, LENGTHS)
             squares.setdefault(name, []).append(np.square(errors))
@@ -95,6 +95,10 @@ def bound() -> list[str]:
     return _row("bound for evenly spread answers", "", [errors[length] for length in LENGTHS])
 
 
+def _unbiased(estimator: Estimator, names: Sequence[str]) -> Array:
+    return estimator.table(names).value
+
+
 def _row(name: str, estimate: str, errors: Sequence[float]) -> list[str]:
     return [name, estimate, *(f"{100 * error:.2f}" for error in errors)]
 
@@ -103,10 +107,12 @@ def _ours(mechanism: Mechanism) -> list[list[str]]:
     """Return the rows of one of our mechanisms, one for each estimate."""
     squares: dict[str, list[Array]] = {method: [] for method in METHODS}
     for estimator in _simulated(mechanism):
+        tables = {
+            "moment": partial(_unbiased, estimator),
+            "likelihood": estimator.best_guess.table,
+        }
         for method in METHODS:
-            errors = root_mean_square_errors(
-                partial(estimator.support, estimate=method), TRUTH, LENGTHS
-            )
+            errors = root_mean_square_errors(tables[method], TRUTH, LENGTHS)
             squares[method].append(np.square(errors))
     return [
         _row(mechanism.kind, method, np.sqrt(np.mean(squares[method], axis=0)))
@@ -120,7 +126,7 @@ def _designed_for_one_length_each() -> list[str]:
     for length in LENGTHS:
         mechanism = SplitQuestionnaire.designed(SCHEMA, GAMMA, (), {length: 1.0})
         found = [
-            root_mean_square_errors(estimator.support, TRUTH, [length])
+            root_mean_square_errors(partial(_unbiased, estimator), TRUTH, [length])
             for estimator in _simulated(mechanism)
         ]
         errors.append(math.sqrt(np.square(found).mean()))

@@ -12,7 +12,9 @@ from halftruth_collector.demo.census import SCHEMA, census_codes, census_survey
 from halftruth_collector.estimation import Counts, Estimator, Rules, likelihood
 from halftruth_collector.estimation.measures import MEASURE_NAMES
 from halftruth_collector.estimation.reconstruction import of_perturbation
+from halftruth_collector.estimation.rules import mine_rules
 from halftruth_shared import GammaDiagonal, RandomizedResponse, SplitQuestionnaire, Survey
+from halftruth_shared.analyses.rules import RulesQuery
 from measure import Comparison, by_turns
 from mining import MIN_SUPPORT, perturbed
 from mlxtend.frequent_patterns import apriori, association_rules
@@ -38,13 +40,14 @@ def records_as_frame() -> pd.DataFrame:
 def find(survey: Survey, counts: Counts) -> Rules:
     """Return the rules with the highest confidence, without cached results."""
     fresh = Counts.from_cells(survey, counts.cells, counts.counts)
-    return Estimator(survey, fresh).rules(
-        MIN_SUPPORT,
-        MIN_CONFIDENCE,
+    query = RulesQuery(
+        min_support=MIN_SUPPORT,
+        min_confidence=MIN_CONFIDENCE,
         max_length=len(SCHEMA.names),
-        measures=MEASURE_NAMES,
+        measures=list(MEASURE_NAMES),
         limit=RULES,
     )
+    return mine_rules(Estimator(survey, fresh), query)
 
 
 def rules(notes: list[str]) -> Iterator[Comparison]:

@@ -12,7 +12,9 @@ import fim
 import numpy as np
 from halftruth_collector.demo.census import SCHEMA, census_codes, census_survey
 from halftruth_collector.estimation import Counts, Estimator, Itemsets
+from halftruth_collector.estimation.itemsets import mine_itemsets
 from halftruth_shared import GammaDiagonal, RandomizedResponse, SplitQuestionnaire, Survey
+from halftruth_shared.analyses.itemsets import ItemsetsQuery
 from measure import Comparison, by_turns
 
 MIN_SUPPORT = 0.02
@@ -30,7 +32,8 @@ def perturbed(survey: Survey) -> Counts:
 def mine(survey: Survey, counts: Counts) -> Itemsets:
     """Mine itemsets without cached results, and compute their bounds."""
     fresh = Counts.from_cells(survey, counts.cells, counts.counts)
-    itemsets = Estimator(survey, fresh).itemsets(MIN_SUPPORT, len(SCHEMA.names))
+    query = ItemsetsQuery(min_support=MIN_SUPPORT, max_length=len(SCHEMA.names))
+    itemsets = mine_itemsets(Estimator(survey, fresh), query)
     _ = itemsets.estimates.lower, itemsets.estimates.upper
     return itemsets
 

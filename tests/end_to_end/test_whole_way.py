@@ -18,6 +18,7 @@ from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
 from halftruth_shared import Perturbation, RandomizedResponse
+from mined import itemsets_of
 from wire import PATIENCE, children, wait_until
 
 
@@ -72,7 +73,7 @@ def send_and_compare(store, url, patch):
     _, stored, _ = store.reports.counts(survey.id)
     offline = Estimator(survey, Counts.from_reports(survey, reports))
     assert np.array_equal(stored.marginal(range(6)), offline.counts.marginal(range(6)))
-    expected = offline.itemsets(0.02, 6).rows
+    expected = itemsets_of(offline, 0.02, 6).rows
     assert [row["itemset"] for row in itemsets.rows] == [row["itemset"] for row in expected]
     for entry, other in zip(itemsets.rows, expected, strict=True):
         if itemsets.contradictions:

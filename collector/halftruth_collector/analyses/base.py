@@ -44,9 +44,6 @@ from ..estimation.model.fit import MODEL_CELLS
 from ..estimation.reconstruction import reconstruction
 from .deciding import AtLevel
 
-#: Fields of a query that determine the estimator, not the analysis.
-_OF_COUNTED = ("where", "missing", "merge", "interactions", "modelled", "population", "target")
-
 Q = TypeVar("Q", bound=Query[Any])
 R = TypeVar("R", bound=Result[Any])
 
@@ -297,12 +294,6 @@ def errors_naming(field: str, instead_of: str = "attributes") -> Iterator[None]:
             raise
         message = str(error).replace(f"{instead_of}:", f"{field}:", 1)
         raise type(error)(message, field=field) from None
-
-
-def asked(query: Query[Any]) -> dict[str, Any]:
-    """Return the fields of a query as arguments of an estimator, without domain and model."""
-    asked = msgspec.structs.asdict(query)
-    return {name: value for name, value in asked.items() if name not in _OF_COUNTED}
 
 
 @dataclass(frozen=True, kw_only=True)

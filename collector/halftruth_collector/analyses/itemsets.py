@@ -23,26 +23,22 @@ from halftruth_shared.results.wording import number, percent
 from numpy.typing import NDArray
 
 from ..estimation.intervals import SHARE
-from ..estimation.itemsets import Itemsets, Mask, Unexamined
+from ..estimation.itemsets import Itemsets, Mask, Unexamined, mine_itemsets
 from ..estimation.reliability import WELL_FILLED, LengthPrecision
-from .base import Analysis, AnalysisContext, asked
+from .base import Analysis, AnalysisContext
 from .deciding import AtLevel, lower_bound_in_words
 from .work import check_lengths
 
 #: Largest number of itemsets in a chart.
 MAX_ITEMSETS = 40
 
-#: Fields of the query that select rows, and are not arguments of the estimator.
-_SHOWN = ("length", "attribute", "decision")
-
 
 def compute(counted: AnalysisContext, query: ItemsetsQuery) -> Result[ItemsetsQuery]:
-    """Return the itemsets of ``Estimator.itemsets``, or the requested ones."""
-    parameters = {name: value for name, value in asked(query).items() if name not in _SHOWN}
+    """Return the itemsets of a query, or the requested ones."""
     schema = counted.estimator.schema
     # Refuse an unknown attribute before mining.
     wanted = [] if query.attribute is None else schema.attributes_of(query.attribute, "attribute")
-    mined = counted.estimator.itemsets(**parameters)
+    mined = mine_itemsets(counted.estimator, query)
     shown = np.flatnonzero(_shown(mined, query, schema, [each.name for each in wanted]))
     keys = [msgspec.structs.replace(key, values=key.values.take(shown)) for key in mined.keys]
     guessed = query.estimate == "likelihood"

@@ -8,6 +8,7 @@ from halftruth_shared import ParameterError
 from halftruth_shared.analyses.measures import MeasuresQuery
 from halftruth_shared.results import (
     Block,
+    EstimateColumns,
     Key,
     Labels,
     Result,
@@ -22,24 +23,31 @@ from halftruth_shared.results.quantities import quantity
 from halftruth_shared.results.wording import number, percent
 
 from ..estimation.answers import present_items
-from ..estimation.association import UNIDENTIFIED
+from ..estimation.association import (
+    UNIDENTIFIED,
+    by_design,
+    estimate_associations,
+    estimate_measures,
+    graded,
+    rare_answers,
+)
 from ..estimation.measures import ALIASES
-from .base import Analysis, AnalysisContext, asked
+from .base import Analysis, AnalysisContext
 from .deciding import AtLevel, count_in_words, decide_rows, p_in_words, tested_by
 
 
 def compute(counted: AnalysisContext, query: MeasuresQuery) -> Result[MeasuresQuery]:
-    """Return measures by ``Estimator.measures``, or the map by ``Estimator.associations``."""
+    """Return measures of a table, or the map of the associations of all pairs."""
     estimator, names = counted.estimator, query.attributes
     if query.maps_pairs:
         names = list(estimator.schema.names) if names is None else names
-        pairs = estimator.associations(names, query.confidence)
+        pairs = estimate_associations(estimator, names, query.confidence)
         caveats = [note("concentration"), note("adjusted", rate=1 - query.confidence, what="pair")]
-        rare = estimator.rare(names)
+        rare = rare_answers(estimator, names)
         if rare:
             groups = [{name: group} for name in rare for group in rare[name]]
             caveats.insert(0, note("merged", groups=groups))
-        linked = [pair for pair in combinations(names, 2) if estimator.by_design(*pair)]
+        linked = [pair for pair in combinations(names, 2) if by_design(estimator.schema, *pair)]
         if linked:
             caveats.append(note("by design", pairs=linked))
         return counted.result(query, _keys([*permutations(names, 2)]), pairs, caveats=caveats)
@@ -47,7 +55,9 @@ def compute(counted: AnalysisContext, query: MeasuresQuery) -> Result[MeasuresQu
         raise ParameterError(
             "attributes: expected two or more, which the measures are of", field="attributes"
         )
-    found = estimator.measures(**asked(query))
+    table = estimator.table(names)
+    measures = estimate_measures(estimator.schema, table, query.present, query.measures)
+    found = EstimateColumns.concatenate([graded(*each, query.confidence) for each in measures])
     present = present_items(estimator.schema, names, query.present)
     caveats = [note("presence", answers=present)] if present else []
     if {"chi_squared", "g_squared"} & {*found.texts("quantity").levels}:

@@ -20,8 +20,8 @@ from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.layout import in_words
 from halftruth_shared.results.wording import number
 
-from ..estimation.rules import Rules
-from .base import Analysis, AnalysisContext, asked
+from ..estimation.rules import Rules, estimate_rule, mine_rules
+from .base import Analysis, AnalysisContext
 from .deciding import AtLevel, lower_bound_in_words
 from .itemsets import unexamined
 from .measures import by_scale
@@ -32,17 +32,12 @@ MAX_RULES = 40
 
 
 def compute(counted: AnalysisContext, query: RulesQuery) -> Result[RulesQuery]:
-    """Return the rules by ``Estimator.rules``, or one rule by ``Estimator.rule``."""
-    parameters = asked(query)
+    """Return the rules of a query, or the rule that it names."""
     if query.names_rule:
-        names = ("antecedent", "consequent", "confidence", "measures")
-        rule = counted.estimator.rule(**{name: parameters[name] for name in names})
+        rule = estimate_rule(counted.estimator, query)
         caveats = [*precision_of_rule(*rule.rows[:2]), *_of_measures(rule)]
         return counted.result(query, rule.keys, rule.estimates, caveats=caveats)
-    for name in ("estimate", "antecedent", "consequent"):
-        parameters.pop(name)
-    parameters["measures"] = query.measures or ()
-    mined = counted.estimator.rules(**parameters)
+    mined = mine_rules(counted.estimator, query)
     caveats = [*unexamined(mined.unexamined, "rules", query)]
     if len(mined) and not (mined.estimates.texts("set").codes >= 0).any():
         caveats.append(warning("precision", reliability="not usable"))

@@ -32,11 +32,11 @@ def share_columns(
     The caveats name `question`, if given. Best guesses have no errors; a caveat has their typical
     error.
     """
-    method = "moment" if query.estimate == "auto" else query.estimate
-    table, support = estimator.table(names), estimator.support(names, method)
+    table = estimator.table(names)
     of, about = QUANTITIES[quantity], {"question": question} if question else {}
     if query.estimate == "likelihood":
-        typical = estimator.typical_error(names)
+        support = estimator.best_guess.table(names)
+        typical = estimator.best_guess.typical_error(names)
         if typical.error is not None and _dependence(support) <= typical.error:
             typical = msgspec.structs.replace(typical, learned=False)
         word = guess_reliability(typical)

@@ -21,7 +21,8 @@ from halftruth_shared.results.layout import Arranged, Cell, Grid
 from halftruth_shared.results.showing import contradicted, of_reports
 from halftruth_shared.results.wording import number, share, share_interval
 
-from ..estimation.independence import Departures
+from ..estimation.association import by_design
+from ..estimation.independence import Departures, JointTest
 from ..estimation.intervals import table_intervals
 from ..estimation.selection import listed_alpha
 from . import overview
@@ -124,8 +125,8 @@ def _associations(
     estimator = counted.estimator
     possible = [name for name in estimator.schema.names if name not in impossible]
     pairs = filter(estimator.identified, combinations(possible, 2))
-    names = [pair for pair in pairs if not estimator.by_design(*pair)]
-    test = estimator.associated(names)
+    names = [pair for pair in pairs if not by_design(estimator.schema, *pair)]
+    test = JointTest([Departures(estimator.table(pair)) for pair in names])
     if not test.tested.any():
         return Claim(kind="untested", count=len(names)), Grid(header, [])
     significant = test.adjusted <= 1 - _CONFIDENCE

@@ -8,11 +8,11 @@ from typing import Any
 from halftruth_shared import DomainTooLarge, Survey
 from halftruth_shared.analyses.base import MiningQuery
 
+from ..estimation.estimator import TABLE_CELLS
 from ..estimation.itemsets import MAX_SUBSETS, count_itemsets
 from ..estimation.model.design import Design
 from ..estimation.model.fit import axes_of, schema_of
 from ..estimation.reconstruction import reconstruction
-from ..estimation.tables import TABLE_CELLS
 from .base import check_model_names, errors_naming, field_of_model, model_attributes
 
 #: Largest number of listed itemsets, about 17 MB of JSON, and of examined rules.

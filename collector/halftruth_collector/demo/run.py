@@ -20,7 +20,6 @@ from halftruth_shared import (
     SplitQuestionnaire,
     Survey,
 )
-from halftruth_shared.analyses.base import Method
 from halftruth_shared.results.layout import decision
 from halftruth_shared.results.wording import items, number, percent, share, share_interval
 from numpy.typing import NDArray
@@ -186,7 +185,6 @@ def _report(analyst: Analyst, survey: Survey, counts: Counts, truth: dict[Itemse
 def _summarize(store: Store, surveys: Sequence[Survey], truth: Counts) -> None:
     """Print the errors of all surveys in one table."""
     lengths = range(1, len(SCHEMA.attributes) + 1)
-    estimates: dict[Method, str] = {"moment": "unbiased", "likelihood": "best guess"}
     click.echo(
         "\nThe same people and the same protection: root-mean-square error of all supports, in"
         " percentage points,\nby length. Only unbiased estimates have intervals:"
@@ -194,12 +192,17 @@ def _summarize(store: Store, surveys: Sequence[Survey], truth: Counts) -> None:
     rows: list[list[object]] = []
     for survey in surveys:
         estimator = Estimator(survey, store.reports.counts(survey.id)[1])
-        for estimate, name in estimates.items():
-            errors = root_mean_square_errors(
-                partial(estimator.support, estimate=estimate), truth, lengths
-            )
+        for name, table in (
+            ("unbiased", partial(_unbiased, estimator)),
+            ("best guess", estimator.best_guess.table),
+        ):
+            errors = root_mean_square_errors(table, truth, lengths)
             rows.append([survey.mechanism.kind, name, *(number(100 * e, 2) for e in errors)])
     _print(["mechanism", "estimate", *map(str, lengths)], rows)
+
+
+def _unbiased(estimator: Estimator, names: Sequence[str]) -> NDArray[np.float64]:
+    return estimator.table(names).value
 
 
 def _is_telling(row: LengthComparison) -> bool:

@@ -10,11 +10,12 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import Any
 
+import msgspec
 import numpy as np
-from halftruth_shared import Attribute, ParameterError, Schema
+from halftruth_shared import Attribute, DomainTooLarge, ParameterError, Schema
 from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.results import EstimateColumns, Quantity, Texts, quantity
 from numpy.typing import NDArray
@@ -24,6 +25,8 @@ from .bounds import Array, normal_quantile, significantly_positive
 from .columns import columns
 from .derived import merged
 from .estimates import Estimates, delta_error, differentiate, normal_sets
+from .estimator import Estimator
+from .independence import Departures, JointTest
 from .intervals import ConfidenceSets
 from .measures import (
     MEASURE_NAMES,
@@ -38,6 +41,7 @@ from .measures import (
     check_measures,
     find_measure,
 )
+from .merging import Merging, rare_merged
 from .reliability import grades, margin
 from .table import Table
 
@@ -292,15 +296,60 @@ def estimate_measures(
 
 
 def estimate_associations(
-    tables: Mapping[tuple[str, str], Table], names: Sequence[str], confidence: float
+    estimator: Estimator, names: Sequence[str], confidence: float
 ) -> EstimateColumns:
     """Estimate Goodman and Kruskal's τ (concentration) for every ordered pair of attributes.
 
     It is the proportional reduction of the Gini index of the second attribute if the first is known
     (Guo Table 3.6). Unlike measures with logarithms, it is defined for negative estimates of cells.
-    Tables are those of ``combinations(names, 2)`` that are identified; estimates have the order of
-    ``permutations(names, 2)``, and are undefined for other pairs.
+    Rows are in the order of ``permutations(names, 2)``. The `rare_answers` are merged for τ. The
+    p-values are those of `JointTest`, which uses all answers; pairs that depend on each other by
+    design are not tested. Pairs that the reports do not identify are undefined.
     """
+    estimator.schema.positions(names)
+    if len(names) > MAX_ASSOCIATED:
+        raise DomainTooLarge(
+            f"attributes: {len(names)} of them; expected at most {MAX_ASSOCIATED}",
+            field="attributes",
+        )
+    if len(names) < 2:
+        raise ParameterError("attributes: expected two or more", field="attributes")
+    pairs = filter(estimator.identified, combinations(names, 2))
+    tables = {(one, other): estimator.table((one, other)) for one, other in pairs}
+    merging = Merging(estimator.schema, rare_answers(estimator, names))
+    merged = {pair: merging.table(table) for pair, table in tables.items()}
+    associations = _concentrations(merged, names, confidence)
+    free = [pair for pair in tables if not by_design(estimator.schema, *pair)]
+    test = JointTest([Departures(tables[pair]) for pair in free])
+    place = {frozenset(pair): k for k, pair in enumerate(free)}
+    # The last place is that of the pairs without a test.
+    tests = [place.get(frozenset(pair), -1) for pair in permutations(names, 2)]
+    return msgspec.structs.replace(
+        associations,
+        p_value=np.append(test.p_values, np.nan)[tests],
+        adjusted_p_value=np.append(test.adjusted, np.nan)[tests],
+    )
+
+
+def rare_answers(estimator: Estimator, names: Sequence[str]) -> dict[str, list[list[str]]]:
+    """Return the groups of rare answers to merge, by attribute: see `rare_merged`."""
+    schema = estimator.schema
+    found = {
+        name: rare_merged(schema.attributes[schema.position(name)], estimator.table([name]))
+        for name in names
+    }
+    return {name: groups for name, groups in found.items() if groups}
+
+
+def by_design(schema: Schema, one: str, other: str) -> bool:
+    """Return whether one of two questions is asked after certain answers to the other."""
+    return other in schema.dependents(one) or one in schema.dependents(other)
+
+
+def _concentrations(
+    tables: Mapping[tuple[str, str], Table], names: Sequence[str], confidence: float
+) -> EstimateColumns:
+    """Return τ of every ordered pair, undefined for pairs without a table."""
     measure = find_measure("concentration")
     places = [*permutations(names, 2)]
     # Tables of the same shape form a batch.

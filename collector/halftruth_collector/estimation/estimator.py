@@ -1,48 +1,61 @@
-"""Estimator of a survey: tables, itemsets, rules and association measures from its counts."""
+"""Estimator of a survey: tables of its attributes within a domain, from counts of reports."""
 
-from collections.abc import Mapping, Sequence
-from itertools import combinations, permutations
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
-from halftruth_shared import DomainTooLarge, EstimateError, ParameterError, Survey
+from halftruth_shared import DomainTooLarge, EstimateError, ParameterError, Schema, Survey
 from halftruth_shared.analyses.base import (
+    AnsweredQuery,
     Answers,
-    Items,
+    Group,
+    Interval,
     Merge,
-    Method,
     Missing,
     Target,
-    TypicalError,
 )
-from halftruth_shared.analyses.itemsets import ItemsetsQuery
-from halftruth_shared.analyses.rules import RulesQuery
-from halftruth_shared.results import EstimateColumns
-from msgspec.structs import replace
+from halftruth_shared.deadlines import check_deadline
+from halftruth_shared.results.wording import half_width, items, percent
 
-from .association import (
-    MAX_ASSOCIATED,
-    estimate_associations,
-    estimate_measures,
-    graded,
+from .bounds import (
+    NEARLY_LINEAR,
+    TOO_SMALL,
+    Array,
+    check_confidence,
+    check_field,
+    check_target,
+    normal_quantile,
 )
-from .bounds import Array, check_confidence, check_field, checked
 from .counts import Counts
-from .independence import Departures, JointTest
-from .itemsets import Itemsets, mine_itemsets
-from .likelihood import WholeTable
-from .measures import MEASURE_NAMES
-from .merging import Merging, rare_merged
+from .derived import DerivedTable, restricted
+from .design_fit import most_likely_table
+from .domain import Domain
+from .identified import IdentifiedSets
+from .intervals import SHARE, intervals_at
+from .likelihood import TableOf, WholeTable
+from .merging import Merging
 from .model.fit import LoglinearModel
 from .model.tables import ModelTables
-from .rules import RuleMargins, Rules, arrange, check_order, mine_rules, sides_of_rule
-from .tables import Tables
+from .reconstruction import reconstruction
+from .table import Table, TableSource
+
+#: Largest table in a result: each cell takes about a kilobyte in a message.
+TABLE_CELLS = 2**16
+
+#: Largest intermediate table, and the largest number of cells of all margins of a table.
+INNER_CELLS = 2**22
+
+#: Largest number of cells of all margins that are estimated in one step.
+_AT_ONCE = 2**17
 
 
-class Estimator(Tables):
+class Estimator:
     """Estimator of the distribution of true answers, from counts of perturbed reports.
 
-    Every method raises SchemaError for an unknown or repeated attribute, ParameterError for any
-    other parameter outside its range, and DomainTooLarge for a table with too many cells.
+    Its tables are limited to sizes that fit into memory. Every method raises SchemaError for an
+    unknown or repeated attribute, DomainTooLarge for a table with too many cells, and
+    ParameterError for any other parameter outside its range, or if reports do not identify a table.
 
     Parameters
     ----------
@@ -72,6 +85,8 @@ class Estimator(Tables):
     ----------
     schema : Schema
         Attributes that can be analysed: all but those of `where`, with their categories in use.
+    merging : Merging
+    domain : Domain
 
     Raises
     ------
@@ -92,12 +107,8 @@ class Estimator(Tables):
     >>> estimator = Estimator(survey, Counts.from_cells(survey, cells, [500, 100, 150, 250]))
     >>> estimator.table(["smoker"]).value.round(3).tolist()
     [0.625, 0.375]
-    >>> rule = estimator.rule({"smoker": "yes"}, {"coughs": "yes"}).rows[0]
-    >>> round(rule.value, 2), rule.set
-    (0.77, 'interval')
-    >>> phi = estimator.measures(["smoker", "coughs"], measures=["phi"])
-    >>> phi.value.round(3).tolist(), phi.standard_error.round(3).tolist()
-    ([0.766], [0.046])
+    >>> np.sqrt(estimator.table(["smoker"]).variance()).round(3).tolist()
+    [0.019, 0.019]
     >>> smokers = estimator.where({"smoker": "yes"})
     >>> smokers.table(["coughs"]).value.round(3).tolist(), round(smokers.group().share, 3)
     ([0.229, 0.771], 0.375)
@@ -121,18 +132,25 @@ class Estimator(Tables):
                 "population: a model is of a large one; expected none, or unbiased estimates",
                 field="population",
             )
-        super().__init__(
-            survey,
-            counts,
-            where,
-            missing,
-            None if model is None else ModelTables(model),
-            population,
-            target=target,
-            possible=possible,
-            merge=merge,
+        counts.check(survey)
+        check_target(target)
+        check_field(AnsweredQuery, "missing", missing)
+        self.survey, self.counts, self.missing, self.model = survey, counts, missing, model
+        self.population, self.target, self.possible = population, target, possible
+        self.fraction = _sampled_fraction(counts.reports, population)
+        if target == "respondents":
+            self.fraction = 1.0
+        self.reconstruction: TableSource = (
+            reconstruction(survey) if model is None else ModelTables(model)
         )
-        self.model, self._whole = model, WholeTable(self)
+        self.merging = Merging(survey.schema, merge or {}).among(self.reconstruction.schema)
+        whole = self.merging.schema
+        self.domain = Domain(whole, where or {}, missing == "exclude")
+        self.schema: Schema = self.domain if self.domain.restricted else whole
+        self._where = list(self.domain.where)
+        if where:
+            self.domain.check_cells(())
+            self._check_domain()
 
     def where(self, answers: Answers) -> "Estimator":
         """Return the estimator for a domain; raises the same errors as `Estimator`."""
@@ -155,232 +173,219 @@ class Estimator(Tables):
             merge=merge,
         )
 
-    def support(self, attributes: Sequence[str], estimate: Method = "moment") -> Array:
-        """Return the share of each cell of a table, shape as of :meth:`table`.
-
-        Estimates by likelihood and model are margins of one estimate of the table of all attributes
-        (or of those of the model), so that the shares of different tables agree with each other. If
-        all are too many, best guesses by likelihood are of each table by itself.
-        """
-        check_field(ItemsetsQuery, "estimate", estimate)
-        if estimate in ("moment", "model"):
-            return self.table(attributes).value
+    @cached_property
+    def best_guess(self) -> WholeTable:
+        """Best guess of the table of all attributes, and its margins; not of merged categories."""
         if self.merging.merge:
             raise ParameterError(
                 "merge: best guesses are of all categories; expected estimate = moment or model",
                 field="merge",
             )
-        return self._whole.table(attributes)
 
-    def typical_error(self, attributes: Sequence[str]) -> TypicalError:
-        """Root mean square error of the best guess in tables like that of these attributes."""
-        return self._whole.typical_error(attributes)
+        def unbiased(part: Counts) -> TableOf:
+            return Estimator(self.survey, part, self.domain.where, self.missing).table
 
-    def itemsets(
-        self,
-        min_support: float,
-        max_length: int | None = None,
-        confidence: float = 0.95,
-        estimate: Method = "moment",
-    ) -> Itemsets:
-        """Itemsets whose support reaches a threshold, each with its bounds and a decision.
+        return WholeTable(self.survey, self.counts, self.domain, unbiased)
 
-        Parameters are the fields of `ItemsetsQuery`. Decisions control the false discovery rate at
-        half of 1 − confidence, intervals of the list have a false coverage rate of 1 − confidence;
-        see :mod:`.selection`. The best guess ("likelihood") has no intervals, but a typical error
-        for each length. Without `max_length`, all lengths are examined for which the reports can
-        decide any itemset.
+    @cached_property
+    def identified_sets(self) -> IdentifiedSets:
+        """Sets of attributes of `schema` whose table within the domain is identified."""
+        source = self.reconstruction
+        if not self._where:
+            return source.identified_sets
+        return source.identified_sets.beside(source.schema.positions(self._where, "where"))
 
-        Examples
-        --------
-        >>> from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
-        >>> schema = Schema([Attribute("smoker", ["no", "yes"], items=["yes"])])
-        >>> survey = Survey("health", "Health", schema, GammaDiagonal("19"))
-        >>> counts = Counts.from_cells(survey, [[0], [1]], [680, 320])
-        >>> found = Estimator(survey, counts).itemsets(min_support=0.2)
-        >>> [itemset] = found.rows
-        >>> itemset["itemset"], round(itemset.value, 3), found.frequent.tolist()
-        ({'smoker': 'yes'}, 0.3, [True])
-        """
-        query = checked(
-            ItemsetsQuery(
-                min_support=min_support,
-                max_length=max_length,
-                confidence=confidence,
-                target=self.target,
-                estimate=estimate,
-            )
-        )
-        self._check_keeping()
-        return mine_itemsets(self, self._whole, query, estimate)
+    def identified(self, attributes: Sequence[str]) -> bool:
+        """Return whether the reports identify the table of some attributes within the domain."""
+        return self.schema.positions(attributes) in self.identified_sets
 
-    def rules(
-        self,
-        min_support: float,
-        min_confidence: float,
-        min_lift: float | None = None,
-        max_length: int | None = None,
-        confidence: float = 0.95,
-        measures: Sequence[str] = (),
-        sort: str = "confidence",
-        limit: int | None = None,
-        include_uncertain: bool = False,
-    ) -> Rules:
-        """Return association rules X ⇒ Y between the itemsets that :meth:`itemsets` selects.
+    @property
+    def reports(self) -> int:
+        """Estimated number of respondents in the domain, at least 1."""
+        return self._group.reports if self._group else self.counts.reports
 
-        Parameters are the fields of `RulesQuery`; `measures` and `sort` name some of
-        :data:`~halftruth_collector.estimation.measures.NAMES`. Within any order, usable rules come
-        first and rules without bounds last.
-        """
-        query = checked(
-            RulesQuery(
-                min_support=min_support,
-                min_confidence=min_confidence,
-                min_lift=min_lift,
-                max_length=max_length,
-                confidence=confidence,
-                target=self.target,
-                measures=list(measures),
-                sort=sort,
-                limit=limit,
-                include_uncertain=include_uncertain,
-            )
-        )
-        check_order(query)
-        self._check_keeping()
-        return mine_rules(self, query)
-
-    def rule(
-        self,
-        antecedent: Items,
-        consequent: Items,
-        confidence: float = 0.95,
-        measures: Sequence[str] | None = None,
-    ) -> Rules:
-        """Estimate one rule X ⇒ Y, regardless of its support, with all measures by default.
-
-        If the estimated support of X is not positive, its confidence is undefined: EstimateError.
-        """
-        query = RulesQuery(
-            min_support=1,
-            min_confidence=0,
-            measures=list(MEASURE_NAMES if measures is None else measures),
-            confidence=confidence,
-            include_uncertain=True,
-        )
-        check_confidence(confidence)
-        check_order(query)
-        codes, sides = sides_of_rule(self.schema, antecedent, consequent)
-        positions = tuple(np.flatnonzero(codes[0] >= 0).tolist())
-        margins = RuleMargins.of(*self.with_margins(positions))
-        supports = margins.supports(codes, sides)
-        if not supports.support[1, 0] > 0:
-            raise EstimateError(
-                "antecedent: its estimated share is not above 0, so the rule has no confidence",
-                field="antecedent",
-            )
-        reports = self.reports
-        return arrange(
-            self.schema,
-            codes,
-            sides,
-            supports,
-            reports,
-            query,
-            lambda rows: margins.with_consequent(codes[rows], sides[rows], supports[rows]),
+    @cached_property
+    def at_once(self) -> bool:
+        """True if the margins of all attributes are few enough to be estimated in one step."""
+        cells = math.prod(size + 1 for size in self.reconstruction.schema.shape)
+        return (
+            self.domain.is_slice(self.schema.names)
+            and cells <= _AT_ONCE
+            and not self.possible
+            and self.reconstruction.complete(self.counts)
         )
 
-    def measures(
-        self,
-        attributes: Sequence[str],
-        present: Mapping[str, str] | None = None,
-        measures: Sequence[str] | None = None,
-        confidence: float = 0.95,
-    ) -> EstimateColumns:
-        """Estimate association measures of some attributes (Guo Table 3.6), a row for each.
+    @cached_property
+    def whole(self) -> Table:
+        """The table of all attributes."""
+        return self._estimate(self.schema.names)
 
-        Standard errors are by the delta method (Guo §3.3.1), which assumes that the measure is
-        nearly linear within the error of the table. Near independence this does not hold for
-        nonnegative measures such as χ²; these are corrected to second order.
+    def table(self, attributes: Sequence[str], answering: Sequence[str] = ()) -> Table:
+        """Estimate the table of some attributes, one axis for each in the order given.
 
-        Parameters
-        ----------
-        attributes : sequence of str
-            Two for all measures. Some measures are also defined for more attributes.
-        present : mapping of str to str, optional
-            Category that counts as presence, by attribute. By default, it is the only item of an
-            attribute, or the second of two categories. Without one, only measures that need no
-            presence are computed.
-        measures : sequence of str, optional
-            Names of measures; by default all that apply to these attributes.
-        confidence : float
-            Confidence level of each interval.
+        If missing answers are excluded, people who did not answer `answering` are also excluded.
         """
-        check_confidence(confidence)
-        table = self.table(attributes)
-        found = estimate_measures(self.schema, table, present or {}, measures)
-        return EstimateColumns.concatenate([graded(*each, confidence) for each in found])
+        self.check([*attributes, *answering])
+        return self._estimate(attributes, answering)
 
-    def associations(
-        self,
-        attributes: Sequence[str] | None = None,
-        confidence: float = 0.95,
-    ) -> EstimateColumns:
-        """Estimate Goodman and Kruskal's τ for every ordered pair of attributes, of all by default.
+    def people(
+        self, attributes: Sequence[str], answering: Sequence[str], quantile: float
+    ) -> tuple[Array, Array, Array]:
+        """Return the share of each cell among all respondents, with the ends of its interval."""
+        table = self.table(attributes, answering)
+        if isinstance(table, DerivedTable) and table.is_domain:
+            return table.cells, *table.alone.intervals_of_cells(quantile)
+        return table.value, *intervals_at(table.alone, quantile)
 
-        Rows are in the order of ``itertools.permutations(attributes, 2)``. The answers in `rare`
-        are merged for τ. The p-values are those of :meth:`associated`, which uses all answers;
-        pairs that depend on each other by design are not tested. Pairs that the reports do not
-        identify are undefined.
+    def subsets(self, positions: Iterable[tuple[int, ...]]) -> Iterator[Table]:
+        """Yield the table of each group of attributes, given by their positions."""
+        for each in positions:
+            names = self.names(each)
+            self.check(names, INNER_CELLS)
+            yield self._estimate(names)
+
+    def with_margins(self, positions: tuple[int, ...]) -> tuple[tuple[int, ...], Table]:
+        """Return positions and a table that contains the attributes at some positions.
+
+        All attributes are included if their margins can be estimated in one step.
         """
-        names = self.schema.names if attributes is None else attributes
-        self.schema.positions(names)
-        if len(names) > MAX_ASSOCIATED:
+        if self.at_once:
+            return tuple(range(len(self.schema.shape))), self.whole
+        self._check_margins(positions)
+        names = self.names(positions)
+        self.check(names, INNER_CELLS)
+        return positions, self._estimate(names)
+
+    def check(self, attributes: Sequence[str], most: int = TABLE_CELLS) -> None:
+        """Refuse a table with too many cells, or one that the reports do not identify."""
+        positions = self.schema.positions(attributes)
+        cells = math.prod(self.schema.shape[j] for j in positions)
+        if cells > most:
             raise DomainTooLarge(
-                f"attributes: {len(names)} of them; expected at most {MAX_ASSOCIATED}",
+                f"attributes: a table of {cells} cells; expected at most {most}, so fewer"
+                " attributes",
                 field="attributes",
             )
-        if len(names) < 2:
-            raise ParameterError("attributes: expected two or more", field="attributes")
+        if self.domain.restricted:
+            self._check_margins(positions)
+            self.domain.check_cells(attributes)
+        self.reconstruction.check([*attributes, *self._where])
+
+    def group(self, confidence: float = 0.95) -> Group | None:
+        """Estimate the size of the domain `where`; None without a domain."""
+        whole = self._group
+        if whole is None:
+            return None
         check_confidence(confidence)
-        pairs = filter(self.identified, combinations(names, 2))
-        tables = {(one, other): self.table((one, other)) for one, other in pairs}
-        merging = Merging(self.schema, self.rare(names))
-        merged = {pair: merging.table(table) for pair, table in tables.items()}
-        associations = estimate_associations(merged, names, confidence)
-        free = [pair for pair in tables if not self.by_design(*pair)]
-        test = JointTest([Departures(tables[pair]) for pair in free])
-        place = {frozenset(pair): k for k, pair in enumerate(free)}
-        # The last place is that of the pairs without a test.
-        tests = [place.get(frozenset(pair), -1) for pair in permutations(names, 2)]
-        return replace(
-            associations,
-            p_value=np.append(test.p_values, np.nan)[tests],
-            adjusted_p_value=np.append(test.adjusted, np.nan)[tests],
+        quantile, reports = normal_quantile(1 - confidence), self.counts.reports
+
+        def interval(table: DerivedTable, times: int) -> Interval | None:
+            ends = np.array(table.intervals_of_cells(quantile))
+            lower, upper = (np.clip(ends, SHARE.lower, SHARE.upper) * times).tolist()
+            return None if math.isnan(lower) else (lower, upper)
+
+        return Group(
+            items=_one_or_several(self.domain.where),
+            share=whole.base,
+            interval=interval(whole, 1),
+            people=whole.base * reports,
+            people_interval=interval(whole.sampled(1.0), reports),
         )
 
-    def by_design(self, one: str, other: str) -> bool:
-        """Return whether one of two questions is asked after certain answers to the other."""
-        dependents = self.schema.dependents
-        return other in dependents(one) or one in dependents(other)
+    def names(self, positions: Iterable[int]) -> list[str]:
+        """Names of the attributes at some positions."""
+        return [self.schema.names[j] for j in positions]
 
-    def rare(self, attributes: Sequence[str]) -> dict[str, list[list[str]]]:
-        """Return the groups of rare answers to merge, by attribute: see `rare_merged`."""
-        found = {
-            name: rare_merged(
-                self.schema.attributes[self.schema.position(name)], self.table([name])
+    def _check_margins(self, positions: Iterable[int]) -> None:
+        shape = self.domain.whole.shape
+        filtered = math.prod(shape[j] + 1 for j in self.domain.filtered)
+        cells = filtered * math.prod(self.schema.shape[j] + 1 for j in positions)
+        if cells > INNER_CELLS:
+            raise DomainTooLarge(
+                f"attributes: {cells} cells of all margins together; expected at most"
+                f" {INNER_CELLS}, so fewer attributes or a lower max_length",
+                field="attributes",
             )
-            for name in attributes
-        }
-        return {name: groups for name, groups in found.items() if groups}
 
-    def associated(self, pairs: Sequence[Sequence[str]]) -> JointTest:
-        """Test the association of each pair of questions, with the false discovery rate."""
-        return JointTest([Departures(self.table(pair)) for pair in pairs])
+    def _estimate(self, attributes: Sequence[str], answering: Sequence[str] = ()) -> Table:
+        check_deadline()
+        # Every table of a filter has the same number of reports, despite rounding.
+        table = self.domain.table(
+            self._joint, attributes, answering, self.reports, lambda: self._joint(attributes)
+        )
+        if self.domain.leaves_out([*attributes, *answering]):
+            self._check_answered(table)
+        return table
 
-    def _check_keeping(self) -> None:
-        if self.missing == "exclude":
-            raise ParameterError(
-                "missing: tables of different people do not agree with each other; expected keep",
+    def _joint(self, names: Sequence[str]) -> Table:
+        """Estimate the table of all people."""
+        table = self.reconstruction.table(self.counts, names)
+        if self.possible:
+            table = most_likely_table(self.survey, self.counts, table)
+        return self.merging.table(table.sampled(self.fraction) if self.fraction else table)
+
+    def _error_of_base(self, table: DerivedTable) -> float:
+        """Standard error of the share of a domain, including sampling error for any target."""
+        return (table if table.is_sample else table.sampled(0.0)).base_error()
+
+    def _check_answered(self, table: Table) -> None:
+        """Refuse a table whose questions were all answered by too few people."""
+        assert isinstance(table, DerivedTable)  # noqa: S101 - people are excluded from it
+        if not table.base > NEARLY_LINEAR * self._error_of_base(table):
+            raise EstimateError(
+                f"missing: those who answered {', '.join(table.joint.axes)} are"
+                f" {percent(table.base, 1)} of everybody, {TOO_SMALL}; expected keep, or more"
+                " reports",
                 field="missing",
             )
+
+    @cached_property
+    def _group(self) -> DerivedTable | None:
+        """Domain table without axes; its base is the share of the domain."""
+        if not self._where:
+            return None
+        try:
+            self.reconstruction.check(self._where)
+            joint = self._joint(self._where)
+        except (ParameterError, EstimateError) as error:
+            message = str(error).replace("attributes:", "where:", 1)
+            raise type(error)(message, field="where") from None
+        return restricted(joint, 0, self.domain.codes)
+
+    def _check_domain(self) -> None:
+        group = self._group
+        share, error = (group.base, self._error_of_base(group)) if group else (1.0, 0.0)
+        if not share > NEARLY_LINEAR * error:
+            known = "" if math.isnan(error) else f" {half_width(normal_quantile(0.05) * error)}"
+            raise EstimateError(
+                f"where: those with {items(self.domain.where)} are {percent(share, 1)}{known}"
+                f" of everybody, {TOO_SMALL}; expected a larger group, or more reports",
+                field="where",
+            )
+        if self.identified_sets.longest < 1:
+            raise ParameterError(
+                "where: no report tells of further attributes together with these; expected fewer,"
+                " so that one is left to ask about",
+                field="where",
+            )
+
+
+def _sampled_fraction(reports: int, people: int | None) -> float:
+    """Return the sampled share of a population; 0 for a large one."""
+    if people is None:
+        return 0.0
+    if reports > people:
+        raise ParameterError(
+            f"population: {reports} reports have been counted; expected at least as many people",
+            field="population",
+        )
+    return reports / people
+
+
+def _one_or_several(where: Answers) -> dict[str, str | list[str]]:
+    """Return answers as a result lists them: a single answer as a text, several as a list."""
+    listed: dict[str, str | list[str]] = {}
+    for name, answers in where.items():
+        several = [answers] if isinstance(answers, str) else list(dict.fromkeys(answers))
+        listed[name] = several[0] if len(several) == 1 else several
+    return listed

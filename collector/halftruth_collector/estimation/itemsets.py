@@ -23,7 +23,8 @@ from typing import Any, cast
 import numpy as np
 import scipy
 from halftruth_shared import DomainTooLarge, ParameterError, Schema, Survey
-from halftruth_shared.analyses.base import Method, MiningQuery, Target, TypicalError
+from halftruth_shared.analyses.base import MiningQuery, Target, TypicalError
+from halftruth_shared.analyses.itemsets import ItemsetsQuery
 from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.results import QUANTITIES, AnswerSets, EstimateColumns, Key
 from halftruth_shared.results.long_table import Rows
@@ -32,13 +33,13 @@ from numpy.typing import NDArray
 from .bounds import Array, logits, normal_quantile, reaches
 from .columns import columns
 from .estimates import Estimates
+from .estimator import Estimator
 from .identified import IdentifiedSets
 from .intervals import share_interval
-from .likelihood import WholeTable, supports_within
+from .likelihood import supports_within
 from .reliability import RELIABILITIES, LengthPrecision, grades, median, typical
 from .selection import adjusted_p_values, listed_alpha
 from .table import Reconstruction, Table
-from .tables import Tables
 
 #: Largest number of attribute subsets that are examined.
 MAX_SUBSETS = 100_000
@@ -162,27 +163,45 @@ def answer_sets(
     return AnswerSets(codes, schema.names, answers, of_rows)
 
 
-def mine_itemsets(
-    tables: Tables, whole: WholeTable, query: MiningQuery[Any], estimate: Method = "moment"
-) -> Itemsets:
-    """Return the itemsets whose support, by some estimator, reaches the threshold of a query.
+def mine_itemsets(estimator: Estimator, query: ItemsetsQuery) -> Itemsets:
+    """Return the itemsets whose support reaches a threshold, each with its bounds and a decision.
+
+    Decisions control the false discovery rate at half of 1 − confidence, intervals of the list have
+    a false coverage rate of 1 − confidence; see :mod:`.selection`. The best guess ("likelihood")
+    has no intervals, but a typical error for each length. Without `max_length`, all lengths are
+    examined for which the reports can decide any itemset. Fields of the query that select rows of
+    the result are not used.
 
     Raises
     ------
     ParameterError
-        If itemsets are longer than the tables that reports identify.
+        If itemsets are longer than the tables that reports identify, or missing answers are
+        excluded.
     DomainTooLarge
         If the query has a `max_length`, and there are too many itemsets.
+
+    Examples
+    --------
+    >>> from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
+    >>> from halftruth_collector.estimation import Counts
+    >>> schema = Schema([Attribute("smoker", ["no", "yes"], items=["yes"])])
+    >>> survey = Survey("health", "Health", schema, GammaDiagonal("19"))
+    >>> counts = Counts.from_cells(survey, [[0], [1]], [680, 320])
+    >>> found = mine_itemsets(Estimator(survey, counts), ItemsetsQuery(min_support=0.2))
+    >>> [itemset] = found.rows
+    >>> itemset["itemset"], round(itemset.value, 3), found.frequent.tolist()
+    ({'smoker': 'yes'}, 0.3, [True])
     """
-    max_length, unexamined = examined_length(tables, query)
-    examined = examine(tables, query, max_length)
+    check_keeping(estimator)
+    max_length, unexamined = examined_length(estimator, query)
+    examined = examine(estimator, query, max_length)
     support, typical_error = examined.supports.value, None
-    if estimate == "likelihood":
-        support = supports_within(whole.estimate, examined.codes)
-        typical_error = whole.typical_error
+    if query.estimate == "likelihood":
+        support = supports_within(estimator.best_guess.estimate, examined.codes)
+        typical_error = estimator.best_guess.typical_error
     found = select_itemsets(
-        tables.schema,
-        tables.identified_sets,
+        estimator.schema,
+        estimator.identified_sets,
         examined,
         support,
         query,
@@ -192,19 +211,28 @@ def mine_itemsets(
     return replace(found, unexamined=unexamined)
 
 
+def check_keeping(estimator: Estimator) -> None:
+    """Raise ParameterError if the estimator excludes missing answers."""
+    if estimator.missing == "exclude":
+        raise ParameterError(
+            "missing: tables of different people do not agree with each other; expected keep",
+            field="missing",
+        )
+
+
 #: Returns whether these numbers of combinations of 0, 1, … attributes are too large.
 TooMany = Callable[[Sequence[int]], bool]
 
 
 def examined_length(
-    tables: Tables, query: MiningQuery[Any], too_many: TooMany = lambda _: False
+    estimator: Estimator, query: MiningQuery[Any], too_many: TooMany = lambda _: False
 ) -> tuple[int, Unexamined | None]:
     """Return the length of the longest itemsets to examine, and why longer ones are not.
 
     `too_many` is a further reason to stop if the query has no `max_length`. A `max_length` above
     the length that reports identify raises ParameterError.
     """
-    schema, family = tables.schema, tables.identified_sets
+    schema, family = estimator.schema, estimator.identified_sets
     together = family.longest
     if query.max_length is not None:
         max_length = min(query.max_length, len(schema.names))
@@ -222,39 +250,39 @@ def examined_length(
         if length == 1:
             continue
         many = sum(subsets) > _DEFAULT_SUBSETS or sum(itemsets) > _DEFAULT_ITEMSETS
-        if (many and not tables.at_once) or too_many(subsets):
+        if (many and not estimator.at_once) or too_many(subsets):
             return length - 1, Unexamined(length)
-        least = least_margin(tables, length, query)
+        least = least_margin(estimator, length, query)
         if least > query.min_support:
             return length - 1, Unexamined(length, least)
     return together, None
 
 
-def least_margin(tables: Tables, length: int, query: MiningQuery[Any]) -> float:
+def least_margin(estimator: Estimator, length: int, query: MiningQuery[Any]) -> float:
     """Return the margin of the most precise itemsets of a length whose support is the threshold.
 
     It follows from the survey and the number of reports alone. If attributes are perturbed
     independently, or all alike, the combination of the most precise attributes is the most precise;
     of those that are identified, the one with the most precise attributes is taken.
     """
-    source, target, threshold = tables.reconstruction, query.target, query.min_support
+    source, target, threshold = estimator.reconstruction, estimator.target, query.min_support
     # Queries of the same survey share these variances.
     own = isinstance(source, Reconstruction)
-    known = _least_variances(tables.survey, target, threshold) if own else {}
+    known = _least_variances(estimator.survey, target, threshold) if own else {}
 
     def variance(names: tuple[str, ...]) -> float:
         if names not in known:
             known[names] = float(source.unit_variance(names, target).at(threshold).min())
         return max(known[names], 0.0)
 
-    names, family = tables.schema.names, tables.identified_sets
+    names, family = estimator.schema.names, estimator.identified_sets
     precise = np.argsort([variance((name,)) for name in names], kind="stable").tolist()
     best = sorted(precise[:length])
     if best not in family:
         rank = {place: number for number, place in enumerate(precise)}
         best = list(min(family.of_length(length), key=lambda each: sum(rank[j] for j in each)))
     least = variance(tuple(names[j] for j in best))
-    return normal_quantile(1 - query.confidence) * math.sqrt(least / tables.reports)
+    return normal_quantile(1 - query.confidence) * math.sqrt(least / estimator.reports)
 
 
 @lru_cache(maxsize=64)
@@ -263,11 +291,15 @@ def _least_variances(survey: Survey, target: Target, share: float) -> dict[tuple
     return {}
 
 
-def examine(tables: Tables, query: MiningQuery[Any], max_length: int) -> "Examined":
+def examine(estimator: Estimator, query: MiningQuery[Any], max_length: int) -> "Examined":
     """Estimate the itemsets up to a length that are not pruned by a subset."""
-    if tables.at_once:
-        return examine_margins(tables.schema, tables.whole, tables.reports, query, max_length)
-    return examine_levels(tables.schema, tables.identified_sets, tables.subsets, query, max_length)
+    if estimator.at_once:
+        return examine_margins(
+            estimator.schema, estimator.whole, estimator.reports, query, max_length
+        )
+    return examine_levels(
+        estimator.schema, estimator.identified_sets, estimator.subsets, query, max_length
+    )
 
 
 @dataclass(frozen=True, eq=False)

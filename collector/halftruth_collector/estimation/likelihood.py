@@ -11,7 +11,7 @@ number of steps maximizes the likelihood of held-out reports (cross-validation).
 
 import math
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy
-from halftruth_shared import DomainTooLarge, EstimateError, NoReports, Schema
+from halftruth_shared import DomainTooLarge, EstimateError, NoReports, Schema, Survey
 from halftruth_shared.analyses.base import TypicalError
 from halftruth_shared.deadlines import check_deadline
 from numpy.typing import NDArray
@@ -30,8 +30,10 @@ from .counts import Counts
 from .domain import Domain
 from .reconstruction import reconstruction
 from .report_model import Likelihood, likelihood
-from .table import Reconstruction
-from .tables import Tables
+from .table import Reconstruction, Table
+
+#: Returns the table of some attributes.
+TableOf = Callable[[Sequence[str]], Table]
 
 #: Largest table of all attributes for which a best guess is computed.
 CONSTRAINED_CELLS = 2**18
@@ -84,14 +86,25 @@ class WholeTable:
 
     Parameters
     ----------
-    tables : Tables
-        Unbiased estimates of the same domain from the same counts.
+    survey : Survey
+    counts : Counts
+    domain : Domain
+    unbiased : callable
+        Returns unbiased estimates of tables of the domain, by their names, from other counts.
     names : tuple of str, optional
         Attributes of the table, in the order of the survey; all by default.
     """
 
-    def __init__(self, tables: Tables, names: tuple[str, ...] | None = None) -> None:
-        self._tables, self._names = tables, names
+    def __init__(
+        self,
+        survey: Survey,
+        counts: Counts,
+        domain: Domain,
+        unbiased: Callable[[Counts], TableOf],
+        names: tuple[str, ...] | None = None,
+    ) -> None:
+        self._survey, self._counts, self._names = survey, counts, names
+        self._whole_domain, self._unbiased = domain, unbiased
         self._smaller: dict[tuple[str, ...], WholeTable] = {}
 
     @cached_property
@@ -114,7 +127,7 @@ class WholeTable:
     @cached_property
     def _domain(self) -> Domain:
         """The domain among the attributes of the table."""
-        domain = self._tables.domain
+        domain = self._whole_domain
         if self._names is None:
             return domain
         among = [domain.whole.attributes[j] for j in domain.whole.positions(self._names)]
@@ -122,16 +135,18 @@ class WholeTable:
 
     def _of(self, attributes: Sequence[str]) -> "WholeTable":
         """Return the table of all attributes, or if these are too many that of some."""
-        domain = self._tables.domain
+        domain = self._whole_domain
         if self._names is not None or domain.whole.size <= CONSTRAINED_CELLS:
             return self
         wanted = {*attributes, *domain.where}
         names = tuple(name for name in domain.whole.names if name in wanted)
-        return self._smaller.setdefault(names, WholeTable(self._tables, names))
+        if names not in self._smaller:
+            of_names = WholeTable(self._survey, self._counts, domain, self._unbiased, names)
+            self._smaller[names] = of_names
+        return self._smaller[names]
 
     def table(self, attributes: Sequence[str]) -> Array:
         """Return the margin of some attributes, in this order."""
-        self._tables.check(attributes)
         table = self._of(attributes)
         return _part_of(table.estimate, table._domain, attributes)
 
@@ -154,24 +169,23 @@ class WholeTable:
         return TypicalError(length=len(attributes), error=error, bound=bound, learned=learned)
 
     @property
-    def _unbiased(self) -> Reconstruction:
-        return reconstruction(self._tables.survey)
+    def _source(self) -> Reconstruction:
+        return reconstruction(self._survey)
 
     @cached_property
     def _best_guess(self) -> BestGuess:
-        return best_guess(self._unbiased, self._tables.counts, self._names)
+        return best_guess(self._source, self._counts, self._names)
 
     @cached_property
     def _held_out(self) -> list[tuple[Counts, Array]]:
         """Folds of the reports, each with the best guess from the other folds."""
-        unbiased, counts = self._unbiased, self._tables.counts
+        source, counts = self._source, self._counts
         folds = [
-            (part, rest, independence(unbiased, rest, self._names))
-            for rest, part in _divided(counts)
+            (part, rest, independence(source, rest, self._names)) for rest, part in _divided(counts)
         ]
         if not (steps := self._best_guess.steps):
             return [(part, start) for part, _, start in folds]
-        model = likelihood(unbiased.perturbation, counts, self._names)
+        model = likelihood(source.perturbation, counts, self._names)
         return [(part, _guess(model, rest, start, steps)) for part, rest, start in folds]
 
     def _like(self, attributes: Sequence[str]) -> list[tuple[int, ...]]:
@@ -192,14 +206,13 @@ class WholeTable:
         self, part: Counts, guess: Array, subsets: Sequence[tuple[int, ...]]
     ) -> float:
         """Estimate the error of a guess by the unbiased estimates from other reports."""
-        domain = self._domain
-        tables = Tables(self._tables.survey, part, domain.where, self._tables.missing)
+        domain, unbiased = self._domain, self._unbiased(part)
         guess = domain.slice(guess)
         squares = []
         for positions in subsets:
             check_deadline()
             names = [domain.names[j] for j in positions]
-            table = tables.table(names)
+            table = unbiased(names)
             off = (_part_of(guess, domain, names) - table.value) ** 2 - table.variance()
             squares.append(off.ravel())
         return float(np.concatenate(squares).mean())

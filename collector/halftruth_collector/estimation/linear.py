@@ -30,11 +30,11 @@ from numpy.typing import NDArray
 
 from .bounds import SIGNIFICANT, Array
 from .equation import Equation
+from .estimator import Estimator
 from .intervals import fieller_sets
 from .reconstruction import reconstruction
 from .regression import Regression, coefficients_of, without_numbers
 from .table import Table
-from .tables import Tables
 
 #: Rounding error of a second moment, for columns with largest value 1.
 _ROUNDING = 1e-10
@@ -96,23 +96,23 @@ def fit_linear_table(table: Table, model: Equation, kept: NDArray[np.bool_]) -> 
     return _fit(part.moments, 1 / np.abs(columns[:, :-1]).max(axis=0), covariance_of)
 
 
-def fit_linear_pairs(tables: Tables, model: Equation) -> Regression:
+def fit_linear_pairs(estimator: Estimator, model: Equation) -> Regression:
     """Fit a linear equation to the tables of pairs of its answers, for the population.
 
     If an answer can be missing, pairs do not identify people who answered all questions:
     ParameterError.
     """
-    parts = list(_parts(tables, model))
+    parts = list(_parts(estimator, model))
     size = len(model.predictors.terms) + 1
     moments = np.zeros((size, size))
     largest = np.zeros(size)
     for part in parts:
         largest[part.places] = np.abs(part.columns).max(axis=0)
         moments[np.ix_(part.places, part.places)] += part.moments
-    reports = tables.counts.reports
+    reports = estimator.counts.reports
     if reports < 2:
         return without_numbers(size - 1, "one report shows no error")
-    unbiased = reconstruction(tables.survey)
+    unbiased = reconstruction(estimator.survey)
 
     def covariance_of(left: Array, right: Array) -> Array:
         forms = {
@@ -121,16 +121,16 @@ def fit_linear_pairs(tables: Tables, model: Equation) -> Regression:
         }
         products = sum(
             (numbers[:, None] * each).T @ each
-            for numbers, each in unbiased.contributions(tables.counts, forms)
+            for numbers, each in unbiased.contributions(estimator.counts, forms)
         )
         return np.asarray(products) / (reports * (reports - 1))
 
     return _fit(moments, 1 / largest[:-1], covariance_of)
 
 
-def _parts(tables: Tables, model: Equation) -> Iterator[Part]:
+def _parts(estimator: Estimator, model: Equation) -> Iterator[Part]:
     """Yield the table of each pair of predictors, or of one and the outcome."""
-    schema, domain = tables.survey.schema, tables.domain
+    schema, domain = estimator.survey.schema, estimator.domain
     for name in model.names:
         if schema.attributes[schema.position(name)].missing:
             raise ParameterError(
@@ -152,7 +152,7 @@ def _parts(tables: Tables, model: Equation) -> Iterator[Part]:
         pairs[tuple(name for name in model.names if name in either)].append(pair)
     for names, of_table in pairs.items():
         check_deadline()
-        table = tables.reconstruction.table(tables.counts, _checked(tables, names))
+        table = estimator.reconstruction.table(estimator.counts, _checked(estimator, names))
         cells = np.indices(table.value.shape).reshape(table.value.ndim, -1)
         kept = np.ones(table.value.size, dtype=bool)
         for answers, codes in zip(cells[len(names) :], domain.codes, strict=True):
@@ -168,10 +168,10 @@ def _parts(tables: Tables, model: Equation) -> Iterator[Part]:
         yield Part(table, kept, places, np.hstack(columns), used)
 
 
-def _checked(tables: Tables, names: Sequence[str]) -> list[str]:
+def _checked(estimator: Estimator, names: Sequence[str]) -> list[str]:
     """Return the names of a table and its domain, after checking that reports identify it."""
-    tables.check(names)
-    return [*names, *tables.domain.where]
+    estimator.check(names)
+    return [*names, *estimator.domain.where]
 
 
 def _products(first: Array, second: Array) -> Array:

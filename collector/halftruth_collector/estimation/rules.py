@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from itertools import compress, product
 
+import msgspec
 import numpy as np
-from halftruth_shared import DomainTooLarge, ParameterError, Schema
+from halftruth_shared import DomainTooLarge, EstimateError, ParameterError, Schema
 from halftruth_shared.analyses.base import Items
 from halftruth_shared.analyses.rules import RulesQuery
 from halftruth_shared.deadlines import check_deadline
@@ -22,6 +23,7 @@ from .answers import category_code
 from .association import Batch, evaluate, graded
 from .bounds import Array, check_field, normal_quantile, reaches, significantly_positive
 from .estimates import Estimates
+from .estimator import Estimator
 from .identified import IdentifiedSets
 from .intervals import SHARE
 from .itemsets import (
@@ -30,16 +32,16 @@ from .itemsets import (
     Mined,
     TooMany,
     answer_sets,
+    check_keeping,
     count_itemsets,
     examine,
     examined_length,
     select_itemsets,
 )
-from .measures import NAMES, check_measures, find_measure
+from .measures import MEASURE_NAMES, NAMES, check_measures, find_measure
 from .reliability import grades
 from .selection import listed_alpha
 from .table import Table
-from .tables import Tables
 
 #: Largest number of rules that are examined.
 MAX_RULES = 250_000
@@ -157,17 +159,19 @@ class RuleMargins:
 
     @classmethod
     def of_tables(
-        cls, positions: tuple[int, ...], examined: Examined, tables: Tables
+        cls, positions: tuple[int, ...], examined: Examined, estimator: Estimator
     ) -> "RuleMargins":
         """Return the margins of a table from the earlier tables of fewer attributes."""
-        sizes = [tables.schema.shape[j] for j in positions]
+        sizes = [estimator.schema.shape[j] for j in positions]
         support, variance = np.full((2, *(size + 1 for size in sizes)), np.nan)
         for inside in product((False, True), repeat=len(positions)):
             known = examined.tables.get(tuple(compress(positions, inside)))
             if known is not None:
                 place = tuple(slice(-1) if within else -1 for within in inside)
                 support[place], variance[place] = known
-        return cls(positions, support, variance, cache(lambda: tables.with_margins(positions)[1]))
+        return cls(
+            positions, support, variance, cache(lambda: estimator.with_margins(positions)[1])
+        )
 
     def supports(self, codes: Codes, in_antecedent: Sides) -> RuleSupports:
         """Return the supports of rules whose attributes are at the positions.
@@ -216,19 +220,21 @@ class RuleMargins:
         return both, np.where(left, both, sizes), np.where(left, sizes, both)
 
 
-def mine_rules(tables: Tables, query: RulesQuery) -> Rules:
+def mine_rules(estimator: Estimator, query: RulesQuery) -> Rules:
     """Return all rules X ⇒ Y for which X and Y together are one of the itemsets.
 
     Rules whose antecedent has no positive estimated support are left out, because their confidence
-    is undefined. Rules that are not usable or have no bounds come last, because the largest ratios
-    occur for antecedents with the smallest supports. More than `MAX_RULES` ways to split the
-    itemsets raise DomainTooLarge.
+    is undefined. In any order, rules that are not usable or have no bounds come last, because the
+    largest ratios occur for antecedents with the smallest supports. More than `MAX_RULES` ways to
+    split the itemsets raise DomainTooLarge.
     """
-    schema = tables.schema
-    max_length, unexamined = examined_length(tables, query, _too_many_rules(tables, query))
-    examined = examine(tables, query, max_length)
+    check_order(query)
+    check_keeping(estimator)
+    schema = estimator.schema
+    max_length, unexamined = examined_length(estimator, query, _too_many_rules(estimator, query))
+    examined = examine(estimator, query, max_length)
     itemsets = select_itemsets(
-        schema, tables.identified_sets, examined, examined.supports.value, query, max_length
+        schema, estimator.identified_sets, examined, examined.supports.value, query, max_length
     )
     splits = int((2.0**itemsets.lengths - 2).sum())
     if splits > MAX_RULES:
@@ -243,12 +249,12 @@ def mine_rules(tables: Tables, query: RulesQuery) -> Rules:
     rules, groups = [none], [np.zeros(0, np.int64)]
     estimates = [RuleSupports(np.zeros((3, 0)), np.zeros((3, 3, 0)))]
     every: list[RuleMargins] = []
-    for positions, itemset_codes in _groups(itemsets, tables.at_once):
+    for positions, itemset_codes in _groups(itemsets, estimator.at_once):
         check_deadline()
-        if tables.at_once:
-            margins = RuleMargins.of(positions, tables.whole)
+        if estimator.at_once:
+            margins = RuleMargins.of(positions, estimator.whole)
         else:
-            margins = RuleMargins.of_tables(positions, examined, tables)
+            margins = RuleMargins.of_tables(positions, examined, estimator)
         codes, sides = _splits(itemset_codes)
         both, left, right = margins.only_supports(codes, sides)
         reached = (left > 0) & reaches(both, query.min_confidence * left)
@@ -280,13 +286,13 @@ def mine_rules(tables: Tables, query: RulesQuery) -> Rules:
             chosen.covariance[:, :, inside] = whole.covariance
         return chosen
 
-    candidates = count_rules(schema, tables.identified_sets, min(max_length, attributes))
+    candidates = count_rules(schema, estimator.identified_sets, min(max_length, attributes))
     found = arrange(
         schema,
         codes,
         sides,
         supports,
-        tables.reports,
+        estimator.reports,
         query,
         completed,
         candidates=candidates,
@@ -295,15 +301,42 @@ def mine_rules(tables: Tables, query: RulesQuery) -> Rules:
     return replace(found, unexamined=unexamined)
 
 
-def _too_many_rules(tables: Tables, query: RulesQuery) -> TooMany:
+def estimate_rule(estimator: Estimator, query: RulesQuery) -> Rules:
+    """Estimate the rule X ⇒ Y that a query names, whatever its support; by default all measures.
+
+    If the estimated support of X is not positive, its confidence is undefined: EstimateError.
+    """
+    check_order(query)
+    codes, sides = sides_of_rule(estimator.schema, query.antecedent, query.consequent)
+    positions = tuple(np.flatnonzero(codes[0] >= 0).tolist())
+    margins = RuleMargins.of(*estimator.with_margins(positions))
+    supports = margins.supports(codes, sides)
+    if not supports.support[1, 0] > 0:
+        raise EstimateError(
+            "antecedent: its estimated share is not above 0, so the rule has no confidence",
+            field="antecedent",
+        )
+    measures = list(MEASURE_NAMES) if query.measures is None else query.measures
+    return arrange(
+        estimator.schema,
+        codes,
+        sides,
+        supports,
+        estimator.reports,
+        msgspec.structs.replace(query, measures=measures),
+        lambda rows: margins.with_consequent(codes[rows], sides[rows], supports[rows]),
+    )
+
+
+def _too_many_rules(estimator: Estimator, query: RulesQuery) -> TooMany:
     """Return the test for too many rules, for queries without a `max_length`."""
-    itemsets = cache(partial(count_itemsets, tables.schema, tables.identified_sets))
+    itemsets = cache(partial(count_itemsets, estimator.schema, estimator.identified_sets))
 
     def too_many(subsets: Sequence[int]) -> bool:
         # At most this number of shares of one table can reach the threshold.
         reached = [min(itemsets(k), n / query.min_support) for k, n in enumerate(subsets)]
         ways = [max(2**k - 2, 0) for k in range(len(subsets))]
-        of_tables = 0 if tables.at_once else np.dot(ways, subsets)
+        of_tables = 0 if estimator.at_once else np.dot(ways, subsets)
         return bool(np.dot(ways, reached) > MAX_RULES or of_tables > _FEW_SPLITS)
 
     return too_many

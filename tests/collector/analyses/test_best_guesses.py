@@ -73,9 +73,9 @@ def test_the_typical_error_is_near_the_true_error_and_bounds_are_above_it(where)
             for pair in pairs:
                 axes = ["abcd".index(name) for name in pair]
                 expected = truth.sum(axis=tuple(j for j in range(4) if j not in axes))
-                off.append((estimator.support([*pair], "likelihood") - expected).ravel())
+                off.append((estimator.best_guess.table([*pair]) - expected).ravel())
             real = np.sqrt(np.mean(np.concatenate(off) ** 2))
-            found = estimator.typical_error([*names])
+            found = estimator.best_guess.typical_error([*names])
             assert found.length == len(names)
             if found.bound:
                 low += found.error < real

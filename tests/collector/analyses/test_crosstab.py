@@ -15,7 +15,7 @@ from halftruth_shared import (
 )
 from halftruth_shared.analyses.crosstab import CrosstabQuery
 from halftruth_shared.results.charts import HeatMap
-from mined import rows_of
+from mined import measures_of, rows_of
 from respondents import SCHEMA, SURVEYS, codes_of, drawn_counts, independent_people, people
 from sources import source_of
 
@@ -91,7 +91,7 @@ def test_a_crosstab_of_two_questions_has_the_test_and_measures_of_association():
     assert (said.df, said.undefined) == (test.degrees_of_freedom, None)
     measures = ["concentration", "uncertainty_coefficient", "mutual_information"]
     assert [row.quantity for row in found.rows][-3:] == measures
-    every = rows_of(source.estimator.measures(["sex", "vote"], measures=measures))
+    every = rows_of(measures_of(source.estimator, ["sex", "vote"], measures=measures))
     assert [row.interval for row in found.rows[-3:]] == [each.interval for each in every]
     binary = answer(CROSSTAB, source, CrosstabQuery(attributes=["sex", "town"]))
     of_presence = ["phi", "odds_ratio", "risk_difference"]

@@ -10,6 +10,7 @@ from halftruth_collector.analyses.labels import labels_of
 from halftruth_collector.demo.census import SCHEMA as CENSUS
 from halftruth_collector.demo.census import census_codes, census_survey
 from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.estimation.association import rare_answers
 from halftruth_collector.estimation.intervals import table_intervals
 from halftruth_shared import (
     Attribute,
@@ -29,6 +30,7 @@ from halftruth_shared.analyses.overview import OverviewQuery
 from halftruth_shared.analyses.reading import fields, make, read, write
 from halftruth_shared.analyses.regression import RegressionQuery
 from halftruth_shared.analyses.table import TableQuery
+from mined import measures_of
 
 INCOME = ["1, or less", "2", "3", "4", "5"]
 SCHEMA = Schema(
@@ -209,11 +211,11 @@ def test_the_map_of_census_has_all_associations_by_merging_rare_answers(longest,
     assert {"race", "age"} <= set(merge)
     plain = Estimator(survey, counts)
     pairs = permutations(CENSUS.names, 2)
-    alone = [plain.measures(pair, measures=["concentration"]).value[0] for pair in pairs]
+    alone = [measures_of(plain, pair, measures=["concentration"]).value[0] for pair in pairs]
     assert np.isnan(alone).sum() == undefined
     # The same as if the groups are named, independent of the other attributes.
     pair = ["sex", "race"]
-    named = plain.merged(merge).measures(pair, measures=["concentration"])
+    named = measures_of(plain.merged(merge), pair, measures=["concentration"])
     place = [(row["row"], row["column"]) for row in result.rows].index(tuple(pair))
     np.testing.assert_allclose(named.value, result.estimates.value[place], rtol=1e-12, atol=1e-15)
-    assert plain.rare(pair) == {"race": merge["race"]}
+    assert rare_answers(plain, pair) == {"race": merge["race"]}

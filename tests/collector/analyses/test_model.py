@@ -153,7 +153,7 @@ def test_itemsets_are_the_same_level_by_level(monkeypatch, at_once):
     source = counted(world(), seed=3)
     expected = [row["itemset"] for row in asked("itemsets", source, min_support=0.2).rows]
     if not at_once:
-        monkeypatch.setattr("halftruth_collector.estimation.tables._AT_ONCE", 1)
+        monkeypatch.setattr("halftruth_collector.estimation.estimator._AT_ONCE", 1)
     found = asked("itemsets", source, min_support=0.2)
     assert [row["itemset"] for row in found.rows] == expected
 

@@ -8,6 +8,7 @@ from halftruth_collector.analyses import ANALYSES, answer
 from halftruth_collector.estimation import Estimator
 from halftruth_collector.estimation.intervals import table_intervals
 from halftruth_collector.estimation.reliability import RELIABILITIES, grades, margin
+from mined import associations_of, itemsets_of, measures_of, mined_rules, rule_of
 from sources import aimed
 
 from .conftest import SCHEMA
@@ -41,20 +42,20 @@ def test_measures_are_those_of_the_estimator(study):
     query = analysis.query(attributes=["smoker", "vote"], target="respondents")
     result = answer(analysis, counted, query)
     alone = aimed(counted.estimator, "respondents")
-    assert result.estimates == alone.measures(["smoker", "vote"])
+    assert result.estimates == measures_of(alone, ["smoker", "vote"])
     assert result.find("concentration", row="smoker", column="vote").value > 0
 
 
 @pytest.mark.parametrize(
-    ("name", "parameters"),
+    ("name", "mine", "parameters"),
     [
-        ("itemsets", {"min_support": 0.15, "confidence": 0.9}),
-        ("rules", {"min_support": 0.02, "min_confidence": 0.3}),
+        ("itemsets", itemsets_of, {"min_support": 0.15, "confidence": 0.9}),
+        ("rules", mined_rules, {"min_support": 0.02, "min_confidence": 0.3}),
     ],
 )
-def test_a_list_has_the_rows_of_the_estimator(study, name, parameters):
+def test_a_list_has_the_rows_of_the_estimator(study, name, mine, parameters):
     counted, analysis = study.counted["study"], ANALYSES[name]
-    mined = getattr(aimed(counted.estimator, "respondents"), name)(**parameters)
+    mined = mine(aimed(counted.estimator, "respondents"), **parameters)
     result = answer(analysis, counted, analysis.query(**parameters, target="respondents"))
     assert list(result.rows) == list(mined.rows) != []
     assert result.selection.candidates == mined.candidates
@@ -84,7 +85,7 @@ def test_a_rule_by_name_ignores_the_thresholds(study):
     sides = {"antecedent": {"smoker": "yes"}, "consequent": {"coughs": "yes"}}
     for least in ({}, {"min_support": 1, "min_confidence": 1, "min_lift": 99, "limit": 1}):
         result = answer(analysis, counted, analysis.query(**sides, **least))
-        assert list(result.rows) == list(counted.estimator.rule(**sides).rows)
+        assert list(result.rows) == list(rule_of(counted.estimator, **sides).rows)
         assert result.selection is None
 
 
@@ -93,14 +94,14 @@ def test_the_map_of_associations_is_that_of_the_estimator(study):
     every = answer(analysis, counted, analysis.query())
     pairs = list(zip(*(key.values for key in every.keys), strict=True))
     assert pairs == [*permutations(SCHEMA.names, 2)]
-    assert every.estimates == counted.estimator.associations()
+    assert every.estimates == associations_of(counted.estimator)
     asked = {"attributes": ["vote", "smoker", "age"], "confidence": 0.9}
     some = answer(analysis, counted, analysis.query(**asked))
-    assert some.estimates == counted.estimator.associations(**asked)
+    assert some.estimates == associations_of(counted.estimator, **asked)
     # Named measures belong to a single table with all attributes.
     named = {"attributes": ["vote", "smoker", "age"], "measures": ["g_squared"]}
     of_three = answer(analysis, counted, analysis.query(**named))
-    assert of_three.estimates == counted.estimator.measures(**named)
+    assert of_three.estimates == measures_of(counted.estimator, **named)
     assert [*of_three.key("row").values] == [None]
 
 

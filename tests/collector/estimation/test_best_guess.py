@@ -140,11 +140,11 @@ def test_a_best_guess_of_named_questions_equals_that_of_all_if_these_are_all(kin
     rng = np.random.default_rng(3)
     people = rng.integers(0, 2, (6_000, 1)) ^ (rng.random((6_000, 4)) < 0.2)
     whole = estimator_of(Survey("s", "S", schema, mechanism), people, rng)
-    expected = whole.support(schema.names, "likelihood"), whole.typical_error(schema.names)
+    expected = whole.best_guess.table(schema.names), whole.best_guess.typical_error(schema.names)
     monkeypatch.setattr("halftruth_collector.estimation.likelihood.CONSTRAINED_CELLS", 2)
     monkeypatch.setattr(WholeTable, "estimate", property(lambda self: self._best_guess.table))
     part = Estimator(whole.survey, whole.counts)
-    found = part.support(schema.names, "likelihood"), part.typical_error(schema.names)
+    found = part.best_guess.table(schema.names), part.best_guess.typical_error(schema.names)
     np.testing.assert_allclose(found[0], expected[0], atol=1e-12)
     assert found[1].error == pytest.approx(expected[1].error)
     assert found[1].learned == expected[1].learned
@@ -157,7 +157,7 @@ def test_a_best_guess_of_a_pair_among_many_questions_is_near_the_truth(monkeypat
     rng = np.random.default_rng(4)
     people = (rng.integers(0, 2, (20_000, 1)) ^ (rng.random((20_000, 6)) < 0.1)).astype(int)
     some = estimator_of(Survey("s", "S", schema, pairs), people, rng)
-    table = some.support(["q0", "q1"], "likelihood")
+    table = some.best_guess.table(["q0", "q1"])
     # Both answers agree in 0.9² + 0.1² of all people.
     assert table.trace() == pytest.approx(0.82, abs=0.08)
-    assert some.support(["q4"], "likelihood").sum() == pytest.approx(1)
+    assert some.best_guess.table(["q4"]).sum() == pytest.approx(1)

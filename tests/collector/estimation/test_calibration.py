@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_shared.mechanisms import MECHANISMS
+from mined import itemsets_of
 from scipy.stats import chi2, norm
 from sources import aim, aimed
 
@@ -162,7 +163,7 @@ def test_an_itemset_at_the_threshold_is_rarely_pruned_by_its_subsets(make_survey
         )
     lost = 0
     for estimator in estimators(survey, tables):
-        mined = aimed(estimator, target).itemsets(threshold, max_length=3)
+        mined = itemsets_of(aimed(estimator, target), threshold, max_length=3)
         support = estimator.table(["a", "b", "c"]).value[1, 2, 1]
         there = (mined.codes == (1, 2, 1)).all(axis=1).any()
         lost += bool(support >= threshold and not there)

@@ -7,6 +7,7 @@ import pytest
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.likelihood import project_to_simplex
 from halftruth_shared import DomainTooLarge
+from mined import itemsets_of
 
 # --- The projection.
 
@@ -58,25 +59,25 @@ def survey_of_thousands(make_survey, make_reports, kind):
 
 def mined(estimator):
     """Mine all itemsets except those with a negligible share."""
-    found = estimator.itemsets(1e-9, 3, estimate="likelihood")
+    found = itemsets_of(estimator, 1e-9, 3, estimate="likelihood")
     assert len(found) > 30
     return found
 
 
 @pytest.mark.parametrize("at_once", [2**17, 0])
 def test_supports_of_itemsets_are_margins_of_tables(estimator, at_once, monkeypatch):
-    monkeypatch.setattr("halftruth_collector.estimation.tables._AT_ONCE", at_once)
+    monkeypatch.setattr("halftruth_collector.estimation.estimator._AT_ONCE", at_once)
     found = mined(estimator)
     supports = dict(zip(map(tuple, found.codes.tolist()), found.estimates.value, strict=True))
-    whole = estimator.support(["a", "b", "c"], "likelihood")
+    whole = estimator.best_guess.table(["a", "b", "c"])
     # Supports are shares, and never increase with the length of an itemset.
     assert whole.min() >= 0
     assert whole.sum() == pytest.approx(1)
     for length in (1, 2, 3):
         for positions in combinations(range(3), length):
             names = ["abc"[j] for j in positions]
-            table = estimator.support(names, "likelihood")
-            turned = estimator.support(names[::-1], "likelihood")
+            table = estimator.best_guess.table(names)
+            turned = estimator.best_guess.table(names[::-1])
             np.testing.assert_allclose(turned, table.transpose(), atol=1e-14)
             others = tuple({0, 1, 2} - set(positions))
             np.testing.assert_allclose(table, whole.sum(axis=others), atol=1e-14)
@@ -89,7 +90,7 @@ def test_min_support_selects_by_the_requested_estimate(survey_of_thousands):
     survey, reports = survey_of_thousands
     estimator = Estimator(survey, Counts.from_reports(survey, reports))
     every = mined(estimator)
-    found = estimator.itemsets(0.05, 3, estimate="likelihood")
+    found = itemsets_of(estimator, 0.05, 3, estimate="likelihood")
     assert found.estimates.value.min() >= 0.05
     chosen = {tuple(codes) for codes in found.codes.tolist()}
     reached = {tuple(c) for c in every.codes[every.estimates.value >= 0.05].tolist()}
@@ -102,7 +103,7 @@ def test_min_support_selects_by_the_requested_estimate(survey_of_thousands):
 def test_likelihood_estimates_of_public_answers_are_their_shares(public_survey):
     survey = public_survey((2, 3))
     counts = Counts.from_cells(survey, [[0, 0], [0, 1], [1, 1]], [20, 30, 50])
-    table = Estimator(survey, counts).support(["a", "b"], "likelihood")
+    table = Estimator(survey, counts).best_guess.table(["a", "b"])
     np.testing.assert_allclose(table, [[0.2, 0.3, 0], [0, 0.5, 0]], atol=1e-9)
 
 
@@ -112,9 +113,9 @@ def test_a_whole_table_of_too_many_cells_is_refused_in_one_line(make_survey):
     estimator = Estimator(survey, counts)
     message = r"^estimate: a whole table of 2097152 cells; expected at most \d+, or .* = moment$"
     with pytest.raises(DomainTooLarge, match=message) as caught:
-        estimator.itemsets(0.9, 1, estimate="likelihood")
+        itemsets_of(estimator, 0.9, 1, estimate="likelihood")
     assert caught.value.field == "estimate"
     # A table needs the best guess of its own questions alone.
-    assert estimator.support(["a"], "likelihood").sum() == pytest.approx(1)
-    assert estimator.support(["a"]).shape == (2,)
-    assert len(estimator.itemsets(0.5, 1)) > 0
+    assert estimator.best_guess.table(["a"]).sum() == pytest.approx(1)
+    assert estimator.table(["a"]).value.shape == (2,)
+    assert len(itemsets_of(estimator, 0.5, 1)) > 0

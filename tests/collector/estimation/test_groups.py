@@ -16,7 +16,7 @@ from halftruth_shared import (
     Survey,
 )
 from halftruth_shared.mechanisms import SplitQuestionnaire, ViewClass
-from mined import rules_of
+from mined import itemsets_of, mined_rules, rule_of, rules_of
 from sources import aim, aimed, estimator_of
 
 from .definitions import TARGETS, differences
@@ -95,8 +95,8 @@ def test_a_rule_in_a_group_equals_the_rule_with_the_group_in_its_antecedent(repo
     survey, found = reports
     everybody = Estimator(survey, Counts.from_reports(survey, found))
     group = everybody.where({"b": "c2"})
-    inside = aimed(group, target).rule({"a": "c1"}, {"c": "c0"}).rows[0]
-    outside = aimed(everybody, target).rule({"a": "c1", "b": "c2"}, {"c": "c0"}).rows[0]
+    inside = rule_of(aimed(group, target), {"a": "c1"}, {"c": "c0"}).rows[0]
+    outside = rule_of(aimed(everybody, target), {"a": "c1", "b": "c2"}, {"c": "c0"}).rows[0]
     assert inside.value == pytest.approx(outside.value)
     assert inside.standard_error == pytest.approx(outside.standard_error)
 
@@ -105,21 +105,23 @@ def test_a_rule_in_a_group_equals_the_rule_with_the_group_in_its_antecedent(repo
 def test_itemsets_and_rules_of_a_group_are_those_of_its_tables(reports, estimate):
     survey, found = reports
     group = Estimator(survey, Counts.from_reports(survey, found)).where({"b": "c0"})
-    itemsets = list(group.itemsets(0.01, 2, estimate=estimate).rows)
+    itemsets = list(itemsets_of(group, 0.01, 2, estimate=estimate).rows)
     assert len(itemsets) == 8
     for itemset in itemsets:
         names = list(itemset["itemset"])
         cell = tuple(int(category[1:]) for category in itemset["itemset"].values())
         table = group.table(names)
-        assert itemset.value == pytest.approx(group.support(names, estimate)[cell])
+        shares = group.best_guess.table(names) if estimate == "likelihood" else table.value
+        assert itemset.value == pytest.approx(shares[cell])
         # Likelihood estimates have no errors.
         error = None if estimate == "likelihood" else pytest.approx(np.sqrt(table.variance())[cell])
         assert itemset.standard_error == error
-    for rule in rules_of(group.rules(0.01, 0.0, max_length=2)):
-        [again] = rules_of(group.rule(rule.antecedent, rule.consequent, measures=[]))
+    for rule in rules_of(mined_rules(group, 0.01, 0.0, max_length=2)):
+        [again] = rules_of(rule_of(group, rule.antecedent, rule.consequent, measures=[]))
         assert rule.value == pytest.approx(again.value)
         assert rule.support.standard_error == pytest.approx(again.support.standard_error)
-    assert group.support(["a", "c"], estimate).sum() == pytest.approx(1)
+    assert group.table(["a", "c"]).value.sum() == pytest.approx(1)
+    assert group.best_guess.table(["a", "c"]).sum() == pytest.approx(1)
 
 
 def test_a_group_in_unperturbed_answers_has_the_error_of_its_members(public_survey):
@@ -252,7 +254,7 @@ def test_attributes_of_the_filter_cannot_be_analysed():
     group = few_of(200).where({"w": "c1"})
     for ask, field in (
         (lambda: group.table(["a", "w"]), "attributes"),
-        (lambda: group.rule({"w": "c1"}, {"a": "c0"}), "antecedent"),
+        (lambda: rule_of(group, {"w": "c1"}, {"a": "c0"}), "antecedent"),
     ):
         with pytest.raises(ParameterError) as caught:
             ask()
@@ -277,9 +279,9 @@ def test_groups_in_a_split_questionnaire_are_limited_by_its_views():
     records = np.random.default_rng(4).integers(0, SIZES, size=(4_000, 4))
     everybody = estimator_of(survey, records, np.random.default_rng(5))
     public, private = everybody.where({"p": "c1"}), everybody.where({"s": "c1"})
-    assert public.itemsets(0.05).lengths.max() == 2
+    assert itemsets_of(public, 0.05).lengths.max() == 2
     # Besides one further question, every report states the public one.
-    found = private.itemsets(0.05)
+    found = itemsets_of(private, 0.05)
     pairs = found.codes[found.lengths == 2]
     assert found.lengths.max() == 2
     assert (pairs[:, private.schema.names.index("p")] >= 0).all()

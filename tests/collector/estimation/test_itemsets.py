@@ -9,10 +9,10 @@ from halftruth_collector.analyses.itemsets import precision_of
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.itemsets import Unexamined, count_candidates
 from halftruth_collector.estimation.reconstruction import reconstruction
-from halftruth_collector.estimation.tables import Tables
 from halftruth_shared import Attribute, DomainTooLarge, GammaDiagonal, Schema, Survey
 from halftruth_shared import RandomizedResponse as Response
 from halftruth_shared.results.wording import half_width, percent
+from mined import itemsets_of, mined_rules
 from scipy.stats import norm
 from sources import aimed, estimator_of
 from witnesses import witness
@@ -27,7 +27,7 @@ def candidates_of(survey, longest):
     return count_candidates(survey.schema, reconstruction(survey).identified_sets, longest)
 
 
-AT_ONCE = "halftruth_collector.estimation.tables._AT_ONCE"
+AT_ONCE = "halftruth_collector.estimation.estimator._AT_ONCE"
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def check(known, monkeypatch):
         expected = brute_force(bounds, candidates, min_support, longest, confidence)
         for cells in (2**17, 0):
             monkeypatch.setattr(AT_ONCE, cells)
-            mined = aimed(estimator_of(survey, reports), target).itemsets(min_support, **asked)
+            mined = itemsets_of(aimed(estimator_of(survey, reports), target), min_support, **asked)
             assert mined.candidates == candidates
             assert_mined(mined, *expected)
         return mined
@@ -148,11 +148,11 @@ def test_an_itemset_exactly_at_the_threshold_is_listed_despite_rounding(
     counts = Counts.from_cells(survey, [[1, 1, 2], [0, 0, 0]], [few, rest])
     for target in TARGETS:
         estimator = aimed(Estimator(survey, counts), target)
-        found = estimator.itemsets(threshold, max_length=3)
+        found = itemsets_of(estimator, threshold, max_length=3)
         # Seven itemsets of those people, and seven of all others.
         assert len(found.keys[0].values) == 14
         # The confidence and the support of every rule about them are at the thresholds, too.
-        rules = estimator.rules(min_support=threshold, min_confidence=1, max_length=2)
+        rules = mined_rules(estimator, min_support=threshold, min_confidence=1, max_length=2)
         pairs = zip(*(map(str, key.values) for key in rules.keys[:2]), strict=True)
         assert len(set(pairs)) == 2 * 6
 
@@ -164,7 +164,7 @@ def test_itemsets_are_sorted_by_length_and_support(
     monkeypatch.setattr(AT_ONCE, cells)
     survey = make_survey(kind, SHAPE)
     reports = make_reports(survey, 3000, seed=28)
-    mined = estimator_of(survey, reports).itemsets(0.01, max_length=4)
+    mined = itemsets_of(estimator_of(survey, reports), 0.01, max_length=4)
     # Supports that differ by rounding alone are in the order of their answers.
     keys = [(len(row["itemset"]), -round(row.value, 12)) for row in mined.rows]
     assert keys == sorted(keys)
@@ -188,7 +188,7 @@ def test_the_empty_itemset_prunes_nothing(make_survey, check):
 def test_the_threshold_is_inclusive(public_survey):
     survey = public_survey((2, 2))
     counts = Counts.from_cells(survey, [[0, 0], [1, 1]], [1, 3])
-    mined = aimed(Estimator(survey, counts), "respondents").itemsets(0.25, max_length=1)
+    mined = itemsets_of(aimed(Estimator(survey, counts), "respondents"), 0.25, max_length=1)
     assert sorted(mined.estimates.value.tolist()) == [0.25, 0.25, 0.75, 0.75]
     assert mined.frequent.all()
 
@@ -198,7 +198,7 @@ def test_a_list_of_itemsets_can_be_empty(make_survey, make_reports, kind, cells,
     monkeypatch.setattr(AT_ONCE, cells)
     survey = make_survey(kind, SHAPE)
     reports = make_reports(survey, 5000, seed=33)
-    mined = estimator_of(survey, reports).itemsets(1)
+    mined = itemsets_of(estimator_of(survey, reports), 1)
     assert len(mined) == 0
     assert list(mined.rows) == []
     assert mined.codes.shape == (0, 4)
@@ -208,7 +208,7 @@ def test_a_list_of_itemsets_can_be_empty(make_survey, make_reports, kind, cells,
 def test_mining_accepts_a_high_confidence_with_many_attributes(make_survey):
     survey = make_survey("randomized-response", (2,) * 32, {j: [1] for j in range(32)})
     reports = np.eye(32, dtype=int)
-    mined = estimator_of(survey, reports).itemsets(0.9, 32, confidence=0.9999999)
+    mined = itemsets_of(estimator_of(survey, reports), 0.9, 32, confidence=0.9999999)
     assert len(mined) == 0
 
 
@@ -223,9 +223,9 @@ def test_too_many_itemsets_are_refused(estimator, monkeypatch):
     monkeypatch.setattr("halftruth_collector.estimation.itemsets.MAX_ITEMSETS", 54)
     monkeypatch.setattr(AT_ONCE, 0)
     with pytest.raises(DomainTooLarge, match=r"more than 54 itemsets .* length 2") as caught:
-        estimator.itemsets(1e-6, max_length=4)
+        itemsets_of(estimator, 1e-6, max_length=4)
     assert caught.value.field == "max_length"
-    assert len(estimator.itemsets(1e-6, max_length=1)) <= 11
+    assert len(itemsets_of(estimator, 1e-6, max_length=1)) <= 11
 
 
 @pytest.mark.parametrize(("limit", "length"), [(3, 1), (9, 2), (10, 3), (14, 4)])
@@ -234,9 +234,9 @@ def test_too_many_attribute_subsets_are_refused(estimator, monkeypatch, limit, l
     monkeypatch.setattr("halftruth_collector.estimation.itemsets.MAX_SUBSETS", limit)
     monkeypatch.setattr(AT_ONCE, 0)
     with pytest.raises(DomainTooLarge, match=f"more than {limit} .* length {length}") as error:
-        estimator.itemsets(1e-6, max_length=4)
+        itemsets_of(estimator, 1e-6, max_length=4)
     assert error.value.field == "max_length"
-    assert estimator.itemsets(1e-6, max_length=length - 1) if length > 1 else True
+    assert itemsets_of(estimator, 1e-6, max_length=length - 1) if length > 1 else True
 
 
 def test_too_many_subsets_are_refused_before_the_previous_level_is_computed(monkeypatch):
@@ -246,15 +246,15 @@ def test_too_many_subsets_are_refused_before_the_previous_level_is_computed(monk
     survey = Survey("long", "Long", schema, Response(dict.fromkeys(names, "0.8")))
     cells = np.random.default_rng(7).integers(0, 2, (500, 60))
     estimator = Estimator(survey, Counts.from_cells(survey, cells, np.ones(500, dtype=np.int64)))
-    asked, tables = [], Tables.subsets
+    asked, tables = [], Estimator.subsets
 
     def count(self, level):
         asked.extend(level)
         return tables(self, level)
 
-    monkeypatch.setattr(Tables, "subsets", count)
+    monkeypatch.setattr(Estimator, "subsets", count)
     with pytest.raises(DomainTooLarge) as caught:
-        estimator.itemsets(0.01, max_length=60)
+        itemsets_of(estimator, 0.01, max_length=60)
     assert str(caught.value) == (
         "max_length: there may be more than 100000 combinations of attributes to examine at length"
         " 4; expected max_length = 3 at most, or a higher min_support"
@@ -278,7 +278,7 @@ def test_the_grade_follows_the_margin_and_not_the_threshold(make_survey, make_re
     shape, count, threshold, (least, most), words = VERDICTS[case]
     survey = make_survey("gamma-diagonal", shape)
     reports = make_reports(survey, count, seed=36)
-    mined = estimator_of(survey, reports).itemsets(threshold)
+    mined = itemsets_of(estimator_of(survey, reports), threshold)
     width = mined.precision[0].half_width
     first = precision_of(mined.precision[0], threshold)
     assert least < width <= most
@@ -296,7 +296,7 @@ def test_the_grade_follows_the_margin_and_not_the_threshold(make_survey, make_re
 def test_precision_of_one_report_is_unknown(make_survey, cells, monkeypatch):
     monkeypatch.setattr(AT_ONCE, cells)
     survey = make_survey("randomized-response", (2, 3, 2))
-    for entry in estimator_of(survey, [[0, 0, 0]]).itemsets(0.02).precision:
+    for entry in itemsets_of(estimator_of(survey, [[0, 0, 0]]), 0.02).precision:
         assert (entry.half_width, entry.reliability) == (None, "not usable")
         assert "too few reports" in precision_of(entry, 0.02).sentence
 
@@ -331,19 +331,19 @@ def test_mining_stops_at_the_length_whose_least_margin_exceeds_the_threshold(
             margins = [least_margin(oracle, survey, 4_000, k, threshold) for k in (1, 2, 3, 4)]
             too_wide = [k for k, margin in enumerate(margins, 1) if k > 1 and margin > threshold]
             longest = min(too_wide, default=5) - 1
-            for found in (estimator.itemsets(threshold), estimator.rules(threshold, 0)):
+            for found in (itemsets_of(estimator, threshold), mined_rules(estimator, threshold, 0)):
                 if longest == 4:
                     assert found.unexamined is None
                 else:
                     assert found.unexamined.length == longest + 1
                     assert found.unexamined.margin == pytest.approx(margins[longest])
-            mined = estimator.itemsets(threshold)
-            named = estimator.itemsets(threshold, max_length=longest)
+            mined = itemsets_of(estimator, threshold)
+            named = itemsets_of(estimator, threshold, max_length=longest)
             assert mined.candidates == named.candidates == candidates_of(survey, longest)
             assert mined.codes.tolist() == named.codes.tolist()
             assert named.unexamined is None
     # Single answers are always examined.
-    assert estimator.itemsets(0.001).unexamined.length == 2
+    assert itemsets_of(estimator, 0.001).unexamined.length == 2
 
 
 def test_without_max_length_mining_stops_before_too_many_combinations():
@@ -352,7 +352,7 @@ def test_without_max_length_mining_stops_before_too_many_combinations():
     survey = Survey("long", "Long", schema, Response(dict.fromkeys(names, "0.99")))
     cells = np.random.default_rng(7).integers(0, 2, (5_000, 60))
     estimator = Estimator(survey, Counts.from_cells(survey, cells, np.ones(5_000, dtype=np.int64)))
-    for found in (estimator.itemsets(0.3), estimator.rules(0.3, 0)):
+    for found in (itemsets_of(estimator, 0.3), mined_rules(estimator, 0.3, 0)):
         assert found.unexamined == Unexamined(3)
         assert found.codes.shape[1] == 60
-    assert estimator.itemsets(0.3).candidates == 120 + 4 * 1_770
+    assert itemsets_of(estimator, 0.3).candidates == 120 + 4 * 1_770

@@ -8,7 +8,7 @@ import pytest
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.measures import MEASURES, OF_MANY, ORDERED, Cells
 from halftruth_shared import DomainTooLarge, GammaDiagonal, RandomizedResponse
-from mined import rows_of
+from mined import associations_of, measures_of, rows_of
 from scipy.stats import chi2_contingency
 from sources import aim, aimed
 from witnesses import witness
@@ -119,7 +119,7 @@ def test_every_measure_is_its_formula(shape, formulas, factors, target):
         shares = np.random.default_rng(seed).dirichlet(np.full(math.prod(shape), 9.0))
         estimator = estimator_of(survey_of(*shape), shares.reshape(shape))
         names = "abc"[: len(shape)]
-        measures = by_name(aimed(estimator, target).measures(list(names)))
+        measures = by_name(measures_of(aimed(estimator, target), list(names)))
         assert_formulas(measures, formulas, estimator.table(list(names)), target, factors)
 
 
@@ -136,7 +136,7 @@ def test_one_category_is_compared_with_all_others():
         # These measures use all categories, not one against the rest.
         return pair_measures(pair(t), N) | of_categories(t)
 
-    measures = by_name(estimator.measures(["a", "b"], {"a": "c2", "b": "c1"}))
+    measures = by_name(measures_of(estimator, ["a", "b"], {"a": "c2", "b": "c1"}))
     table = estimator.table(["a", "b"])
     assert_formulas(measures, collapsed, table, factors=lambda t: pair_factors(pair(t)))
 
@@ -144,8 +144,8 @@ def test_one_category_is_compared_with_all_others():
 def test_the_only_item_of_an_attribute_counts_as_presence(make_survey):
     shares = np.random.default_rng(4).dirichlet(np.full(9, 9.0)).reshape(3, 3)
     estimator = estimator_of(make_survey("randomized-response", (3, 3), {0: [0], 1: [0]}), shares)
-    named = by_name(estimator.measures(["a", "b"], {"a": "c0", "b": "c0"}))
-    assert by_name(estimator.measures(["a", "b"]))["phi"] == named["phi"]
+    named = by_name(measures_of(estimator, ["a", "b"], {"a": "c0", "b": "c0"}))
+    assert by_name(measures_of(estimator, ["a", "b"]))["phi"] == named["phi"]
 
 
 def test_statistics_with_hardly_any_perturbation_are_those_of_the_plain_table():
@@ -153,7 +153,7 @@ def test_statistics_with_hardly_any_perturbation_are_those_of_the_plain_table():
     shares = np.array([[0.2, 0.1, 0.15], [0.1, 0.25, 0.2]])
     # For the respondents themselves, without sampling error.
     estimator = estimator_of(survey, shares)
-    measures = by_name(aimed(estimator, "respondents").measures(["a", "b"]))
+    measures = by_name(measures_of(aimed(estimator, "respondents"), ["a", "b"]))
     plain = chi2_contingency(shares * N, correction=False)
     g = chi2_contingency(shares * N, correction=False, lambda_="log-likelihood")
     assert measures["chi_squared"].value == pytest.approx(plain.statistic, rel=1e-6)
@@ -164,13 +164,13 @@ def test_a_table_too_large_for_its_covariance_is_refused():
     survey = definitions.survey_of(GammaDiagonal("19"), (80, 80))
     estimator = Estimator(survey, Counts.from_reports(survey, [[0, 0], [1, 1]]))
     with pytest.raises(DomainTooLarge, match="covariance of 6400 cells"):
-        estimator.measures(["a", "b"])
+        measures_of(estimator, ["a", "b"])
 
 
 def test_associations_are_the_concentration_of_every_ordered_pair():
     shares = np.random.default_rng(5).dirichlet(np.full(12, 6.0)).reshape(2, 3, 2)
     estimator = estimator_of(survey_of(2, 3, 2), shares)
-    found = rows_of(estimator.associations())
+    found = rows_of(associations_of(estimator))
     assert len(found) == 6
     for pair, estimate in zip(permutations("abc", 2), found, strict=True):
         table = estimator.table(list(pair))
@@ -186,7 +186,7 @@ def test_associations_of_too_many_attributes_are_refused(make_survey):
     survey = make_survey("randomized-response", (2,) * 33)
     estimator = Estimator(survey, Counts.from_cells(survey, [[0] * 33, [1] * 33], [5, 5]))
     with pytest.raises(DomainTooLarge, match="33 of them; expected at most 32"):
-        estimator.associations()
+        associations_of(estimator)
 
 
 @pytest.mark.parametrize("shape", [(2, 2), (2, 2, 2), (3, 4)])

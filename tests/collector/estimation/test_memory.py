@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tracemalloc
 import weakref
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,11 +14,12 @@ from halftruth_collector.analyses import ANALYSES, answer
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.counts import RecentResults
 from halftruth_collector.estimation.design_fit import contradictions
+from halftruth_collector.estimation.estimator import TABLE_CELLS
 from halftruth_collector.estimation.table import COVARIANCE_CELLS
-from halftruth_collector.estimation.tables import TABLE_CELLS
 from halftruth_shared import Attribute, DomainTooLarge, RandomizedResponse, Schema, Survey
 from halftruth_shared.analyses.table import TableQuery
 from halftruth_shared.protocol.base import encode
+from mined import measures_of
 from sources import counts_of, source_of
 
 #: Number of categories of each attribute, and the query for the table of all attributes.
@@ -76,7 +78,7 @@ def test_the_largest_results_take_less_than_a_gigabyte(name):
 def test_a_table_beyond_the_limit_is_refused_in_one_line(shape):
     survey, counts = surveyed(shape)
     estimator = Estimator(survey, counts)
-    for ask in (estimator.table, estimator.support, estimator.measures):
+    for ask in (estimator.table, partial(measures_of, estimator)):
         with pytest.raises(DomainTooLarge, match=f"expected at most {TABLE_CELLS}") as caught:
             ask(survey.schema.names)
         assert (caught.value.field, "\n" in str(caught.value)) == ("attributes", False)

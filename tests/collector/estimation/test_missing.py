@@ -17,6 +17,7 @@ from halftruth_shared import (
     SplitQuestionnaire,
     Survey,
 )
+from mined import itemsets_of
 from respondents import drawn_counts
 from sources import aim
 
@@ -84,8 +85,8 @@ def test_likelihood_estimates_are_of_those_who_answered(reports):
     survey, found = reports
     survey = with_missing(survey)
     counts = Counts.from_reports(survey, found)
-    every = Estimator(survey, counts).support(["c", "b"], "likelihood")[1:, :2]
-    excluded = Estimator(survey, counts, None, "exclude").support(["c", "b"], "likelihood")
+    every = Estimator(survey, counts).best_guess.table(["c", "b"])[1:, :2]
+    excluded = Estimator(survey, counts, None, "exclude").best_guess.table(["c", "b"])
     np.testing.assert_allclose(excluded, every / every.sum())
 
 
@@ -155,7 +156,7 @@ def test_unperturbed_answers_have_the_errors_of_those_who_answered():
             ParameterError,
             "missing: 'a' has one answer besides those missing; expected keep",
         ),
-        (lambda: few_of(100).itemsets(0.1), ParameterError, "missing: "),
+        (lambda: itemsets_of(few_of(100), 0.1), ParameterError, "missing: "),
         (
             lambda: Estimator(few_of(9).survey, few_of(9).counts, None, "drop"),
             ParameterError,

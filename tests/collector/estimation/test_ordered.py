@@ -12,7 +12,7 @@ from halftruth_shared import (
     SplitQuestionnaire,
     Survey,
 )
-from mined import rows_of
+from mined import measures_of, rows_of, rule_of
 from respondents import answers, estimators
 from sources import estimator_of
 
@@ -70,7 +70,7 @@ def truths(codes):
 def estimate(codes, attributes, names=NAMES):
     rest = np.zeros_like(codes)
     estimator = estimator_of(UNPERTURBED, np.hstack([codes, rest]))
-    return rows_of(estimator.measures(attributes, measures=names))
+    return rows_of(measures_of(estimator, attributes, measures=names))
 
 
 def test_ordered_measures_without_perturbation_are_those_of_the_records():
@@ -105,7 +105,7 @@ def test_intervals_of_ordered_measures_have_their_nominal_coverage(kind, indepen
     expected = truths(codes)
     held, values = [], []
     for estimator in estimators(SURVEYS[kind], answers(codes, PAIR)):
-        found = rows_of(estimator.measures(["x", "y"], measures=NAMES))
+        found = rows_of(measures_of(estimator, ["x", "y"], measures=NAMES))
         # An empty set, which is entirely outside the possible range, does not cover the truth.
         ends = np.array([m.interval or (np.nan, np.nan) for m in found])
         held.append((ends[:, 0] <= expected) & (expected <= ends[:, 1]))
@@ -122,7 +122,7 @@ def test_ordered_measures_are_listed_only_for_pairs_of_ordered_attributes():
     )
 
     def listed(*names):
-        listed = estimator.measures(names).texts("quantity")
+        listed = measures_of(estimator, names).texts("quantity")
         return [name for name in listed if name in NAMES]
 
     assert listed("x", "y") == listed("x", "z") == NAMES
@@ -134,9 +134,9 @@ def test_ordered_measures_are_listed_only_for_pairs_of_ordered_attributes():
         (("x", "y", "z"), "tau_b needs two attributes, not 3"),
     ):
         with pytest.raises(ParameterError, match=said) as caught:
-            estimator.measures(names, measures=["tau_b"])
+            measures_of(estimator, names, measures=["tau_b"])
         assert caught.value.field == "measures"
     # With two answers each, τ_b is φ.
-    rule = estimator.rule({"z": "yes"}, {"party": "left"}, measures=["tau_b", "phi"])
+    rule = rule_of(estimator, {"z": "yes"}, {"party": "left"}, measures=["tau_b", "phi"])
     tau, phi = rule.rows[2:]
     assert tau.value == pytest.approx(phi.value)

@@ -9,6 +9,7 @@ from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.channel_tables import ChannelTable
 from halftruth_collector.estimation.intervals import table_intervals
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
+from mined import itemsets_of
 from reference import reference_file
 from sources import estimator_of
 from witnesses import witness
@@ -147,7 +148,7 @@ def test_the_printed_ranges_of_hours_have_other_itemsets_than_are_printed(census
 
 def test_mining_the_unperturbed_census_finds_the_published_itemset_counts(census, public_survey):
     survey = public_survey((4, 5, 5, 5, 2, 2))
-    found = Estimator(survey, Counts.from_reports(survey, census)).itemsets(0.02, 6)
+    found = itemsets_of(Estimator(survey, Counts.from_reports(survey, census)), 0.02, 6)
     assert np.bincount(found.lengths)[1:].tolist() == CENSUS_ITEMSETS
     for codes, support in zip(found.codes, found.estimates.value, strict=True):
         fixed = codes >= 0

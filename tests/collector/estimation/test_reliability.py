@@ -16,7 +16,7 @@ from halftruth_collector.estimation.reliability import (
 )
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
 from halftruth_shared.results.wording import GAP
-from mined import rules_of
+from mined import mined_rules, rules_of
 from sources import counts_of
 
 YES_NO = Schema([Attribute(name, ["no", "yes"]) for name in ("smoker", "coughs", "tired")])
@@ -70,8 +70,8 @@ def test_the_precision_of_itemsets_mentions_supports_not_above_zero():
 
 def test_rules_with_uncertain_support_are_omitted_by_default():
     estimator = estimator_of(GammaDiagonal("2"), 300)
-    listed = estimator.rules(0.01, 0, max_length=3)
-    every = estimator.rules(0.01, 0, max_length=3, include_uncertain=True)
+    listed = mined_rules(estimator, 0.01, 0, max_length=3)
+    every = mined_rules(estimator, 0.01, 0, max_length=3, include_uncertain=True)
     assert len(every) > len(listed)
     assert len(every) == len(listed) + listed.left_out
     assert every.left_out == 0
@@ -86,7 +86,7 @@ def test_rules_with_uncertain_support_are_omitted_by_default():
 
 def test_a_rule_with_an_uncertain_antecedent_is_not_usable_and_says_so():
     estimator = estimator_of(GammaDiagonal("2"), 400)
-    every = rules_of(estimator.rules(0.01, 0, max_length=3, include_uncertain=True))
+    every = rules_of(mined_rules(estimator, 0.01, 0, max_length=3, include_uncertain=True))
     unbounded = [rule for rule in every if rule.set != "interval"]
     assert unbounded
     for rule in unbounded:

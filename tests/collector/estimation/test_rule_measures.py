@@ -8,7 +8,7 @@ import pytest
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.measures import ALIASES, MEASURE_NAMES
 from halftruth_shared import EstimateError, RandomizedResponse
-from mined import Rule, rules_of
+from mined import Rule, mined_rules, rule_of, rules_of
 from sources import aimed, estimator_of
 from witnesses import witness
 
@@ -268,7 +268,7 @@ def test_a_single_rule_is_evaluated_at_any_support_of_a_positive_antecedent(
         with pytest.raises(
             EstimateError, match="antecedent: its estimated share is not above 0"
         ) as caught:
-            aimed(estimator, target).rule(x, y)
+            rule_of(aimed(estimator, target), x, y)
         assert caught.value.field == "antecedent"
         assert "\n" not in str(caught.value)
     # Shares above 1 are tested below.
@@ -315,12 +315,12 @@ def several(few):
 def mined(several, *least, target="population", **asked):
     """Return every rule, including those with a support not significantly above zero."""
     asked |= {"include_uncertain": True, "max_length": len(SHAPE)}
-    return rules_of(aimed(estimator_of(*several), target).rules(*least, **asked))
+    return rules_of(mined_rules(aimed(estimator_of(*several), target), *least, **asked))
 
 
 def one_rule(estimator, *sides, **asked):
     """Return the rule of two sides."""
-    [rule] = rules_of(estimator.rule(*sides, **asked))
+    [rule] = rules_of(rule_of(estimator, *sides, **asked))
     return rule
 
 
@@ -378,8 +378,8 @@ def test_min_lift_is_inclusive(public_survey):
     # Every share is a power of two, so that nothing is rounded: lifts 2 and 0.
     survey = public_survey((2, 2))
     counts = Counts.from_cells(survey, [[0, 0], [1, 1]], [8, 8])
-    assert len(Estimator(survey, counts).rules(0.25, 0, 2, 2, include_uncertain=True)) == 4
-    assert len(Estimator(survey, counts).rules(0.25, 0, 2 + 1e-6, 2)) == 0
+    assert len(mined_rules(Estimator(survey, counts), 0.25, 0, 2, 2, include_uncertain=True)) == 4
+    assert len(mined_rules(Estimator(survey, counts), 0.25, 0, 2 + 1e-6, 2)) == 0
 
 
 def test_measures_have_the_requested_order_and_names(several):
@@ -397,7 +397,9 @@ def test_measures_have_the_requested_order_and_names(several):
 def test_a_single_rule_equals_the_same_rule_of_a_list(several, target):
     asked = {"measures": ["lift", "phi"]}
     estimator = aimed(estimator_of(*several), target)
-    found = estimator.rules(0.05, 0, None, 4, confidence=0.9, include_uncertain=True, **asked)
+    found = mined_rules(
+        estimator, 0.05, 0, None, 4, confidence=0.9, include_uncertain=True, **asked
+    )
     assert found.alpha == pytest.approx(0.1 * len(found) / found.candidates)
     rules = rules_of(found)
     assert len(rules) > 20
@@ -440,7 +442,7 @@ def test_mining_level_by_level_gives_the_same_rules(few, kind, target, monkeypat
     several = few(kind)
     asked = {"target": target, "min_lift": 0.5, "measures": NAMES}
     at_once = {key(rule): rule for rule in mined(several, 0.02, 0.1, **asked)}
-    monkeypatch.setattr("halftruth_collector.estimation.tables._AT_ONCE", 1)
+    monkeypatch.setattr("halftruth_collector.estimation.estimator._AT_ONCE", 1)
     by_level = {key(rule): rule for rule in mined(several, 0.02, 0.1, **asked)}
     assert by_level.keys() == at_once.keys()
     assert len(by_level) > 50

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_shared import DomainTooLarge
-from mined import rules_of
+from mined import itemsets_of, mined_rules, rules_of
 from scipy.stats import norm
 from witnesses import witness
 
@@ -64,7 +64,7 @@ def mine(survey, reports, *args, target="population", **asked):
     """Return every rule, including those with a support not significantly above zero."""
     asked = {"include_uncertain": True, "max_length": 3} | asked
     counts = Counts.from_reports(survey, reports)
-    return Estimator(survey, counts, target=target).rules(*args, **asked)
+    return mined_rules(Estimator(survey, counts, target=target), *args, **asked)
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -76,7 +76,7 @@ def test_rules_are_the_confident_splits_of_the_itemsets(
     survey = make_survey(kind, SHAPE)
     reports = make_reports(survey, 3000, seed=41, concentration=0.5)
     estimator = Estimator(survey, Counts.from_reports(survey, reports), target=target)
-    itemsets = estimator.itemsets(0.1, 3, confidence)
+    itemsets = itemsets_of(estimator, 0.1, 3, confidence)
     chosen = {side(survey.schema, row["itemset"]) for row in itemsets.rows}
     expected = {
         rule: numbers
@@ -130,7 +130,7 @@ def test_a_rule_without_a_positive_antecedent_is_omitted(make_survey):
     assert negative.table(["a"]).value[0] < 0 < negative.table(["a", "b"]).value[0, 0]
 
     def antecedents(estimator):
-        rules = estimator.rules(0.02, 0, max_length=2, include_uncertain=True)
+        rules = mined_rules(estimator, 0.02, 0, max_length=2, include_uncertain=True)
         return [
             (rule.antecedent, rule.consequent)
             for rule in rules_of(rules)
@@ -167,7 +167,7 @@ def test_a_list_of_rules_can_be_empty(make_survey, make_reports, asked):
 def test_a_certain_consequent_of_public_answers_has_confidence_one(public_survey):
     survey = public_survey((2, 2))
     counts = Counts.from_cells(survey, [[0, 0], [1, 0], [1, 1]], [30, 50, 20])
-    rules = Estimator(survey, counts).rules(0.1, 0.9, max_length=2)
+    rules = mined_rules(Estimator(survey, counts), 0.1, 0.9, max_length=2)
     sides = [(rule.antecedent, rule.consequent) for rule in rules_of(rules)]
     assert sides == [({"a": "c0"}, {"b": "c0"}), ({"b": "c1"}, {"a": "c1"})]
     np.testing.assert_allclose([rule.value for rule in rules_of(rules)], 1)

@@ -15,6 +15,7 @@ from halftruth_collector.estimation.selection import (
     listed_alpha,
 )
 from halftruth_shared import Attribute, RandomizedResponse, Schema, SplitQuestionnaire, Survey
+from mined import itemsets_of, mined_rules
 from scipy.stats import false_discovery_control, norm
 from sources import aimed
 
@@ -86,7 +87,7 @@ def test_mining_accepts_10_to_the_250_candidates(make_survey):
         items = {j: range(9) for j in range(attributes)}
         survey = make_survey("randomized-response", (10,) * attributes, items)
         counts = Counts.from_cells(survey, np.full((1, attributes), 9), [10**6])
-        mined = aimed(Estimator(survey, counts), "respondents").itemsets(0.5, attributes)
+        mined = itemsets_of(aimed(Estimator(survey, counts), "respondents"), 0.5, attributes)
         assert (len(mined), math.log10(mined.candidates)) == (0, pytest.approx(250, abs=1))
 
 
@@ -99,7 +100,7 @@ def test_supports_of_public_answers_are_decided(public_survey, target):
     survey = public_survey((2, 2))
     cells = [[0, 0], [0, 1], [1, 0], [1, 1]]
     estimator = Estimator(survey, Counts.from_cells(survey, cells, [100, 200, 300, 9400]))
-    mined = aimed(estimator, target).itemsets(0.5)
+    mined = itemsets_of(aimed(estimator, target), 0.5)
     assert sorted(map(as_itemset, mined.codes.tolist())) == [
         ((0, 1),),
         ((0, 1), (1, 1)),
@@ -113,14 +114,16 @@ def test_intervals_with_a_low_confidence_contain_the_estimate(make_survey, confi
     survey = make_survey("gamma-diagonal", (2,), {0: [1]})
     counts = Counts.from_cells(survey, [[0], [1]], [680, 320])
     for min_support in (0.29, 0.3, 0.31):
-        for itemset in Estimator(survey, counts).itemsets(min_support, confidence=confidence).rows:
+        for itemset in itemsets_of(
+            Estimator(survey, counts), min_support, confidence=confidence
+        ).rows:
             assert itemset.interval[0] <= itemset.value <= itemset.interval[1]
 
 
 def test_a_survey_without_items_has_no_candidates(make_survey):
     survey = make_survey("gamma-diagonal", (2, 3), {0: [], 1: []})
     counts = Counts.from_cells(survey, [[0, 1], [1, 2]], [50, 60])
-    mined = Estimator(survey, counts).itemsets(0.1)
+    mined = itemsets_of(Estimator(survey, counts), 0.1)
     assert (len(mined), mined.candidates, mined.precision) == (0, 0, ())
 
 
@@ -128,7 +131,7 @@ def test_one_report_makes_no_itemset_frequent(make_survey, kind):
     survey = make_survey(kind, SHAPE)
     counts = Counts.from_cells(survey, [np.array(survey.report_space.shape) - 1], [1])
     for target in TARGETS:
-        mined = aimed(Estimator(survey, counts), target).itemsets(0.01)
+        mined = itemsets_of(aimed(Estimator(survey, counts), target), 0.01)
         assert not mined.frequent.any()
 
 
@@ -137,7 +140,7 @@ def test_a_frequent_itemset_has_an_interval_above_the_threshold(make_survey, mak
     counts = Counts.from_reports(survey, make_reports(survey, 4_000, seed=5, concentration=0.2))
     decided = 0
     for threshold in (0.02, 0.05, 0.1, 0.2):
-        mined = Estimator(survey, counts).itemsets(threshold, max_length=4)
+        mined = itemsets_of(Estimator(survey, counts), threshold, max_length=4)
         decided += mined.frequent.sum()
         assert (mined.estimates.numbers("lower")[mined.frequent] >= threshold).all()
     assert decided > 5
@@ -161,14 +164,14 @@ def rates(mechanism, surveys, seed):
     for _ in range(surveys):
         reports = mechanism.bind(EVEN).reports(rng.integers(0, 5, (5_000, 8)), rng)
         estimator = Estimator(survey, Counts.from_reports(survey, reports))
-        mined = estimator.itemsets(0.05, max_length=2)
+        mined = itemsets_of(estimator, 0.05, max_length=2)
         truth = np.where(mined.lengths == 1, 0.2, 0.04)
         wrong = mined.frequent & (truth < 0.05)
         false["any frequent"].append(wrong.any())
         false["frequent"].append(wrong.sum() / max(mined.frequent.sum(), 1))
         lower, upper = (mined.estimates.numbers(name) for name in ("lower", "upper"))
         false["itemsets"].append(((lower > truth) | (upper < truth)).mean())
-        rules = estimator.rules(0.02, 0.22, max_length=2)
+        rules = mined_rules(estimator, 0.02, 0.22, max_length=2)
         confidences = rules.estimates.take(slice(len(rules)))
         lower, upper = (confidences.numbers(name) for name in ("lower", "upper"))
         is_empty = np.array([each == "empty" for each in confidences.texts("set")])

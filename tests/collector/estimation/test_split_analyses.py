@@ -5,7 +5,7 @@ import pytest
 from halftruth_collector.estimation import Estimator
 from halftruth_collector.estimation.independence import Departures
 from halftruth_shared import EstimateError
-from mined import rows_of
+from mined import associations_of, itemsets_of, measures_of, mined_rules, rows_of, rule_of
 from sources import aimed, estimator_of
 from weights_of_views import DIRECT, some_reports, survey_of
 
@@ -35,7 +35,7 @@ def study(request):
 @pytest.mark.parametrize("target", TARGETS)
 def test_itemsets_and_rules_from_views_are_near_the_truth(study, target):
     estimator, records, longest = study
-    found = list(aimed(estimator, target).itemsets(0.05, longest).rows)
+    found = list(itemsets_of(aimed(estimator, target), 0.05, longest).rows)
     assert max(len(row["itemset"]) for row in found) <= longest
     for itemset in found:
         items = [(ord(name) - ord("a"), int(c[1:])) for name, c in itemset["itemset"].items()]
@@ -46,15 +46,15 @@ def test_itemsets_and_rules_from_views_are_near_the_truth(study, target):
         else:
             # Exceeded once in 15 million.
             assert abs(itemset.value - share) < 5.4 * itemset.standard_error + 1e-9
-    rules = aimed(estimator, target).rules(0.1, 0.3, measures=["lift"])
+    rules = mined_rules(aimed(estimator, target), 0.1, 0.3, measures=["lift"])
     assert {"a": "c0"} in [rule["antecedent"] for rule in rules.rows]
-    rule = aimed(estimator, target).rule({"a": "c1"}, {"c": "c1"}).rows[0]
+    rule = rule_of(aimed(estimator, target), {"a": "c1"}, {"c": "c1"}).rows[0]
     confidence = records[records[:, 0] == 1, 2].mean()
     assert rule.interval[0] < confidence < rule.interval[1]
-    [phi] = rows_of(aimed(estimator, target).measures(["a", "c"], measures=["phi"]))
+    [phi] = rows_of(measures_of(aimed(estimator, target), ["a", "c"], measures=["phi"]))
     truth = np.corrcoef(records[:, 0], records[:, 2])[0, 1]
     assert abs(phi.value - truth) < 4 * phi.standard_error
-    assert len(aimed(estimator, target).associations()) == 12
+    assert len(associations_of(aimed(estimator, target))) == 12
 
 
 def test_tests_of_independence_from_views_find_the_association(study):
@@ -67,6 +67,6 @@ def test_short_itemsets_need_no_report_about_all_questions():
     survey = survey_of(DIRECT)
     pairs = [v.first for v in survey.perturbation.views if len(v.positions) == 2]
     estimator = Estimator(survey, some_reports(survey, [*pairs, *pairs]))
-    assert len(estimator.itemsets(0.01, max_length=2)) > 0
+    assert len(itemsets_of(estimator, 0.01, max_length=2)) > 0
     with pytest.raises(EstimateError, match=r"'a', 'b' and 'c' together yet; expected more"):
-        estimator.itemsets(0.01, max_length=3)
+        itemsets_of(estimator, 0.01, max_length=3)

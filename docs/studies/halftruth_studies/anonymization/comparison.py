@@ -247,7 +247,7 @@ def estimates(estimator: Estimator) -> dict[str, Array]:
     return {
         "moment": moment,
         "clipped": clipped / clipped.sum(),
-        "likelihood": estimator.support(names, "likelihood"),
+        "likelihood": estimator.best_guess.table(names),
     }
 
 

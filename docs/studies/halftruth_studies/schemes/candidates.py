@@ -143,9 +143,9 @@ def make_mechanism_scheme(records: Records, mechanism: Mechanism, guess: bool = 
         estimator = Estimator(survey, Counts.from_reports(survey, reports))
 
         def support(names: Sequence[str]) -> Array | None:
-            return estimator.support(names) if source.identified(names) else None
+            return estimator.table(names).value if source.identified(names) else None
 
-        guesses = {"best guess": partial(estimator.support, estimate="likelihood")} if guess else {}
+        guesses = {"best guess": estimator.best_guess.table} if guess else {}
         return {"": support, **guesses}
 
     def condition_number(names: Sequence[str]) -> float | None:
