@@ -166,6 +166,20 @@ def test_the_survey_in_the_page_is_used_once_and_only_for_its_form(live, store, 
     assert len(asked(found, "other")) == 2
 
 
+def test_terms_that_change_while_a_page_is_open_are_fetched_for_sending(live, sealing_key, opened):
+    found, _ = opened(f"{live.url}/s/work", locale="en-US")
+    page = found.page
+    answer(page)
+    operations.set_terms(live.store, "work", Terms(sealing_key=sealing_key))
+    send(page)
+    expect(heading(page, "Thank you")).to_be_visible()
+    plain, sealed = posted(found)
+    assert '"sealed":' not in plain
+    assert '"sealed":' in sealed
+    assert asked(found) == [f"{live.url}/v1/surveys/work"]
+    assert counted(live) == [shown_report(page)]
+
+
 def test_a_page_that_is_gone_back_to_fetches_the_survey(live, survey, opened):
     """Browsers show then what they had, and the survey can have been closed meanwhile."""
     found, _ = opened(f"{live.url}/s/work", locale="en-US")
