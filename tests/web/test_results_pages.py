@@ -22,7 +22,7 @@ VALUES = "cells => cells.flatMap(({ dataset }) => 'value' in dataset ? Number(da
 @pytest.fixture
 def filled(live, survey):
     """A collector with 3 000 reports of an uneven population, after a first chart was drawn."""
-    to_svg(EstimateChart("", (), (), ""))
+    to_svg(EstimateChart("", (), ()))
     rng = np.random.default_rng(4)
     smoker = rng.integers(0, 2, 3_000)
     drinks = np.minimum(smoker + rng.integers(0, 2, 3_000), 2)

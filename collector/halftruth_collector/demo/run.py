@@ -20,7 +20,7 @@ from halftruth_shared import (
     SplitQuestionnaire,
     Survey,
 )
-from halftruth_shared.results.layout import decision
+from halftruth_shared.results.long_table import decision
 from halftruth_shared.results.wording import items, number, percent, share, share_interval
 from numpy.typing import NDArray
 from tabulate import tabulate
@@ -174,7 +174,7 @@ def _report(analyst: Analyst, survey: Survey, counts: Counts, truth: dict[Itemse
                 items(itemset["itemset"]),
                 share(itemset.value, itemset.ends),
                 share_interval(itemset.ends),
-                decision(result, itemset),
+                decision(itemset, result.query.confidence),
                 share(truth[tuple(itemset["itemset"].items())], itemset.ends),
             ]
             for itemset in largest

@@ -51,6 +51,11 @@ class Estimate(Message, frozen=True, kw_only=True):
         return self.interval  # type: ignore[return-value]
 
     @property
+    def doubtful(self) -> bool:
+        """Whether charts show it pale: it is defined, but not usable."""
+        return not self.undefined and self.reliability == "not usable"
+
+    @property
     def drawn(self) -> Interval | None:
         """The interval to draw, with an infinite end if it is unbounded above."""
         lower, upper = self.interval or (None, None)

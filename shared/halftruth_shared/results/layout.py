@@ -6,7 +6,7 @@ charts of all analyses are created here.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -16,11 +16,11 @@ import numpy as np
 from ..columns import Codes
 from ..deadlines import check_deadline
 from .blocks import Block, Show
-from .charts import Axis, Chart, Curve, CurveChart, EstimateChart, HeatMap, Mark, Panel
+from .charts import Axis, Chart, Curve, CurveChart, EstimateChart, HeatMap, Panel
 from .charts import Reference as Line
 from .keys import Key, key_text
 from .labels import NAMES, Labels
-from .long_table import LongTable, Row
+from .long_table import LongTable, Row, decision, is_significant
 from .quantities import Quantity, quantity
 from .wording import (
     GAP,
@@ -41,9 +41,6 @@ MORE, LESS = "▲", "▼"
 
 #: Largest combined code of keys before renumbering, to avoid overflow.
 _LARGE = 2**31
-
-#: Decisions about estimates that were compared with a threshold.
-DECISIONS = ("frequent", "undecided")
 
 
 @dataclass(frozen=True)
@@ -332,24 +329,13 @@ def _cell(
             some = row.standard_error_log
         return Cell("" if some is None else value(some, None), some)
     if part == "decision":
-        return Cell(decision(result, row))
+        return Cell(decision(row, confidence(result)))
     text = key_text(arranged.keys[part].values[place]) or ""
     return Cell(text, _as_number(text))
 
 
-def is_significant(result: LongTable[Any], row: Row) -> bool:
-    """Return true if an estimate is significant by its adjusted p-value."""
-    p = row.adjusted_p_value
-    return p is not None and p <= 1 - confidence(result) + 1e-12
-
-
-def decision(result: LongTable[Any], row: Row) -> str:
-    """Return the decision about an estimate."""
-    return DECISIONS[0] if is_significant(result, row) else DECISIONS[1]
-
-
 def _mark(result: LongTable[Any], row: Row) -> str:
-    if row.statistic is None or not is_significant(result, row):
+    if row.statistic is None or not is_significant(row, confidence(result)):
         return ""
     # A non-breaking space keeps the mark on the line of the estimate.
     return f"{GAP}{MORE if row.statistic > 0 else LESS}"
@@ -397,8 +383,9 @@ def _chart(arranged: Arranged) -> Chart | None:
         title,
         (f"Shown are {fewer}.",) if drawn < every else (),
         tuple(panels),
-        DECISIONS if any("decision" in show.parts for show in block.shows) else (),
+        confidence(result),
         bars=block.picture == "bars" and shares,
+        decided=any("decision" in show.parts for show in block.shows),
     )
 
 
@@ -430,19 +417,6 @@ def drawn_lines(result: LongTable[Any], block: Block, arranged: Arranged) -> Cod
     return np.sort(clearest[: min(block.most, int(usable.sum()))])
 
 
-def mark(result: LongTable[Any], label: str, row: Row | None) -> Mark:
-    """Return the mark of an estimate in a chart."""
-    if row is None:
-        return Mark(label)
-    shown = scaled(row, quantity(row.quantity))
-    lower, upper = shown.drawn or (None, None)
-    inner = None
-    if quantity(row.quantity).style == "share":
-        inner = row.without_perturbation(confidence(result))
-    doubtful = not row.undefined and row.reliability == "not usable"
-    return Mark(label, shown.value, lower, upper, None, row.undefined, inner, doubtful)
-
-
 def _panels(arranged: Arranged, place: int, show: Show) -> Iterator[Panel]:
     block, result, of = arranged.block, arranged.result, show.of
     points = of.style == "points"
@@ -457,7 +431,7 @@ def _panels(arranged: Arranged, place: int, show: Show) -> Iterator[Panel]:
     elif of.no_effect is not None:
         line = Line(of.no_effect, "no difference")
     heads, names = arranged.lines[: block.panels], arranged.lines[block.panels :]
-    grouped: dict[str, list[Mark]] = {}
+    grouped: dict[str, list[tuple[str, Row]]] = {}
     for i in drawn_lines(result, block, arranged).tolist():
         check_deadline()
         for j, column in enumerate(arranged.columns.tolist()):
@@ -467,15 +441,13 @@ def _panels(arranged: Arranged, place: int, show: Show) -> Iterator[Panel]:
             over = "" if arranged.across is None else arranged.across.text(column)
             label = ", ".join(filter(None, [arranged.name(i, names), over]))
             head = arranged.heading(i, heads)
-            drawn = mark(result, label or of.title, row)
-            if "decision" in show.parts:
-                drawn = replace(drawn, category=decision(result, row))
+            drawn = (label or of.title, scaled(row, quantity(row.quantity)))
             grouped.setdefault(head, []).append(drawn)
     several = not block.stacked and sum(each.drawn for each in block.shows) > 1
-    for head, marks in grouped.items():
+    for head, rows in grouped.items():
         name = f"{of.title[:1].upper()}{of.title[1:]}" if several else ""
         heading = ", ".join(filter(None, [head, name]))
-        yield Panel(axis, tuple(marks), heading, line)
+        yield Panel(axis, tuple(rows), heading, line)
 
 
 def _heat_map(arranged: Arranged, title: str) -> HeatMap:
@@ -485,30 +457,25 @@ def _heat_map(arranged: Arranged, title: str) -> HeatMap:
         [arranged.drawn(i, j, 0) for j in range(len(names))] for i in range(len(arranged.first))
     ]
     columns = [j for j in range(len(names)) if any(line[j] for line in known)]
-    rows, cells = [], []
     tested = "adjusted_p_value" in arranged.block.shows[0].parts
     every = [arranged.name(i) for i in range(len(arranged.first))]
     if set(every) == set(names):
         columns.sort(key=lambda j: every.index(names[j]))
-    for i, line in enumerate(known):
-        check_deadline()
-        if any(line):
-            label = arranged.name(i)
-            rows.append(label)
-            line_of_cells = []
-            for j in columns:
-                row = line[j]
-                cell = mark(arranged.result, f"{label}, {names[j]}", row)
-                if row and tested:
-                    # Cells are pale if they are not significant, whatever their precision.
-                    significant = is_significant(arranged.result, row)
-                    category = None if significant else "not significant"
-                    cell = replace(cell, doubtful=False, category=category)
-                line_of_cells.append(cell if row else None)
-            cells.append(tuple(line_of_cells))
+    lines = [(every[i], line) for i, line in enumerate(known) if any(line)]
+    cells = (
+        tuple(row and scaled(row, quantity(row.quantity)) for row in (line[j] for j in columns))
+        for _, line in lines
+    )
     pale = "not significant" if tested else "not usable, or the interval reaches 0 or below"
-    notes = (f"Pale: {pale}.",)
-    return HeatMap(title, notes, tuple(rows), tuple(names[j] for j in columns), tuple(cells))
+    return HeatMap(
+        title,
+        (f"Pale: {pale}.",),
+        tuple(name for name, _ in lines),
+        tuple(names[j] for j in columns),
+        tuple(cells),
+        confidence(arranged.result),
+        tested,
+    )
 
 
 def _curves(arranged: Arranged, title: str) -> CurveChart:

@@ -132,6 +132,21 @@ class Row(Estimate, frozen=True, kw_only=True):
         return self.keys[key]
 
 
+#: Decisions about estimates that were compared with a threshold.
+DECISIONS = ("frequent", "undecided")
+
+
+def is_significant(row: Row, confidence: float) -> bool:
+    """Return true if an estimate is significant by its adjusted p-value."""
+    p = row.adjusted_p_value
+    return p is not None and p <= 1 - confidence + 1e-12
+
+
+def decision(row: Row, confidence: float) -> str:
+    """Return the decision about an estimate."""
+    return DECISIONS[0] if is_significant(row, confidence) else DECISIONS[1]
+
+
 class Selection(Message, frozen=True, kw_only=True):
     """Selection of the listed estimates by their values.
 

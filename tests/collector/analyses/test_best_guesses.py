@@ -43,7 +43,7 @@ def test_likelihood_estimates_have_no_interval_in_any_presentation(name):
     assert "interval" not in " ".join(analysis.present(result).grid.header)
     assert "95" not in " ".join(map(str, analysis.chart(result).notes))
     drawn = analysis.chart(result)
-    assert {(row.interval, row.inner) for row in drawn.rows} == {(None, None)}
+    assert {(row.drawn, drawn.inner(row)) for _, row in drawn.rows} == {(None, None)}
     parts = analysis.present(result)
     said = " ".join([*parts.warnings, *parts.notes])
     assert "the typical error of best guesses" in said

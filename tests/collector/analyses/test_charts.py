@@ -35,8 +35,8 @@ def charts_of(names, values):
 def test_every_measure_is_drawn_with_its_numbers():
     values = [0.5 + i for i in range(len(NAMES))]
     charts = charts_of(NAMES, values)
-    rows = [row for each in charts for row in each.rows]
-    assert sorted((r.value, r.lower, r.upper) for r in rows) == [
+    rows = [row for each in charts for _, row in each.rows]
+    assert sorted((r.value, *r.drawn) for r in rows) == [
         (value, value - 0.1, value + 0.1) for value in values
     ]
 
@@ -45,7 +45,7 @@ def test_measures_share_an_axis_only_if_comparable():
     names = ["phi", "odds_ratio", "interest", "chi_squared", "g_squared"]
     charts = charts_of(names, [0.2, 8.0, 1.5, 300.0, np.nan])
     panels = [panel for each in charts for panel in each.panels]
-    assert [[row.label for row in panel.rows] for panel in panels] == [
+    assert [[label for label, _ in panel.rows] for panel in panels] == [
         ["φ"],
         ["odds ratio", "interest"],
         ["χ²", "G²"],
@@ -53,5 +53,5 @@ def test_measures_share_an_axis_only_if_comparable():
     assert [panel.reference and panel.reference.value for panel in panels] == [0, 1, None]
     assert [panel.axis.scale for panel in panels] == ["linear", "log", "linear"]
     # An undefined measure has a reason instead of a value.
-    [_, last] = panels[2].rows
-    assert (last.value, last.reason) == (None, "a cell is negative")
+    [_, (_, last)] = panels[2].rows
+    assert (last.value, last.undefined) == (None, "a cell is negative")

@@ -118,12 +118,15 @@ def test_the_sampling_error_of_a_share_is_that_of_unperturbed_answers(kind, perc
         assert cell.sampling_error == pytest.approx(np.sqrt(openly), rel=2e-3)
         total = cell.sampling_error**2 + cell.perturbation_error**2
         assert cell.standard_error == pytest.approx(np.sqrt(total))
-    bars = [bar for group in CROSSTAB.chart(found).panels for bar in group.rows]
-    assert all(bar.lower < bar.inner[0] < bar.inner[1] < bar.upper for bar in bars)
+    chart = CROSSTAB.chart(found)
+    bars = [bar for _, bar in chart.rows]
+    for bar in bars:
+        lower, upper = chart.inner(bar)
+        assert bar.drawn[0] < lower < upper < bar.drawn[1]
     # The thick part is as long as the normal interval of unperturbed shares.
     for cell, bar in zip(cells, bars, strict=True):
         length = 2 * 1.959964 * cell.sampling_error
-        assert bar.inner[1] - bar.inner[0] == pytest.approx(length)
+        assert np.diff(chart.inner(bar)) == pytest.approx(length)
     of_these = answer(CROSSTAB, source, CrosstabQuery(**asked, target="respondents"))
     for cell, before in zip(shares_of(of_these), cells, strict=True):
         assert cell.sampling_error == 0
@@ -198,7 +201,7 @@ def test_shares_in_a_group_that_may_be_empty_are_not_usable_with_a_reason():
     assert " cannot be tested: a category of 'town'" in CROSSTAB.headline(found)
     line = table_of(found)[1][1]
     assert all(text.startswith("not usable") for text in line[1:-1])
-    assert all(bar.doubtful for bar in CROSSTAB.chart(found).panels[1].rows)
+    assert all(bar.doubtful for _, bar in CROSSTAB.chart(found).panels[1].rows)
 
 
 def test_small_crosstabs_are_charted_as_bars_and_large_ones_as_heat_maps():
@@ -206,7 +209,7 @@ def test_small_crosstabs_are_charted_as_bars_and_large_ones_as_heat_maps():
     bars = CROSSTAB.chart(result(survey, "vote", "sex", percentages="column"))
     assert bars.bars
     assert [group.heading for group in bars.panels] == ["vote=left", "vote=right", "vote=none"]
-    assert [bar.label for bar in bars.panels[0].rows] == ["female", "male"]
+    assert [label for label, _ in bars.panels[0].rows] == ["female", "male"]
     assert bars.panels[0].axis.label == "share of those with the same sex"
     layered = CROSSTAB.chart(result(survey, "sex", "vote", "town"))
     assert layered.panels[1].heading == "town=big, sex=male"

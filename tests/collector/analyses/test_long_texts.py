@@ -114,7 +114,7 @@ def of_chart(chart):
     yield from (chart.title, *chart.notes)
     if isinstance(chart, EstimateChart):
         for panel in chart.panels:
-            yield from (panel.heading, panel.axis.label, *(row.label for row in panel.rows))
+            yield from (panel.heading, panel.axis.label, *(label for label, _ in panel.rows))
 
 
 def said(analysis, result):

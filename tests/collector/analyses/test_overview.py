@@ -68,11 +68,13 @@ def test_each_error_is_split_into_perturbation_and_sampling(target):
         assert found.sampling_error == pytest.approx(math.sqrt(openly), abs=1e-9)
         total = found.perturbation_error**2 + found.sampling_error**2
         assert found.standard_error == pytest.approx(math.sqrt(total))
-    for bar in ANALYSES["overview"].chart(result).rows:
+    chart = ANALYSES["overview"].chart(result)
+    for _, bar in chart.rows:
         if target == "respondents":
-            assert bar.inner is None
+            assert chart.inner(bar) is None
         else:
-            assert bar.lower < bar.inner[0] < bar.value < bar.inner[1] < bar.upper
+            lower, upper = chart.inner(bar)
+            assert bar.drawn[0] < lower < bar.value < upper < bar.drawn[1]
 
 
 def test_the_sampling_error_of_an_impossible_estimate_is_undefined():

@@ -154,7 +154,7 @@ def test_a_model_that_cannot_be_estimated_has_no_number_in_any_presentation():
         assert (row.reliability, row.undefined) == ("not usable", "there are no coefficients")
     frame = result.to_pandas().drop(columns=["reliability", "undefined"])
     assert frame.isna().all(axis=None)
-    assert all(row.value is None for row in ANALYSIS.chart(result).panels[0].rows)
+    assert all(row.value is None for _, row in ANALYSIS.chart(result).panels[0].rows)
     assert line in ANALYSIS.chart(result).description
 
 

@@ -221,7 +221,7 @@ def test_the_chart_has_the_largest_risks_and_the_limit():
     panel = chart.panels[0]
     assert (panel.reference.value, panel.reference.label[:8]) == (0.4, "limit 40")
     largest = sorted(found.estimates.value[found.places("risk")])[-20:]
-    assert sorted(mark.value for mark in panel.rows) == largest
+    assert sorted(row.value for _, row in panel.rows) == largest
     assert "Shown are the 20 of 60 that are largest." in chart.notes
 
 

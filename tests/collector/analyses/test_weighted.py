@@ -86,8 +86,9 @@ def test_all_questions_without_a_margin_are_weighted_by_default():
     chart = WEIGHTED.chart(result)
     assert chart.title == "Answers · weighted to sex · s"
     assert [group.heading for group in chart.panels] == ["vote", "smoker"]
-    for bar in chart.panels[0].rows:
-        assert bar.lower < bar.inner[0] < bar.value < bar.inner[1] < bar.upper
+    for _, bar in chart.panels[0].rows:
+        lower, upper = chart.inner(bar)
+        assert bar.drawn[0] < lower < bar.value < upper < bar.drawn[1]
 
 
 def test_shares_that_cannot_be_weighted_are_undefined_with_a_reason():

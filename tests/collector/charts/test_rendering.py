@@ -2,7 +2,6 @@
 
 import re
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from xml.etree import ElementTree
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 from halftruth_collector.charts.rendering import check_file, render, to_svg
 from halftruth_shared import ParameterError
+from halftruth_shared.results import Row
 from halftruth_shared.results.charts import (
     INNER_LABEL,
     MOST_CURVES,
@@ -22,7 +22,6 @@ from halftruth_shared.results.charts import (
     CurveChart,
     EstimateChart,
     HeatMap,
-    Mark,
     Panel,
     Reference,
 )
@@ -40,6 +39,7 @@ from halftruth_shared.results.charts.drawing import (
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb, to_rgba
 from matplotlib.text import Text
+from msgspec.structs import replace
 from PIL import Image
 
 # Readers' fonts have the glyphs that Matplotlib's font lacks.
@@ -56,8 +56,22 @@ STYLE = (files("halftruth_collector.web.pages") / "assets" / "style.css").read_t
 DARK = dict(re.findall(r'svg \[fill="(#\w+)"\] \{ fill: light-dark\(\1, (#\w+)\)', STYLE))
 
 
-def near(label, value, half, category=None, inner=None):
-    return Mark(label, value, value - half, value + half, category, inner=inner)
+def row(value=None, lower=None, upper=None, *, reason=None, p=None, alone=None, quantity="support"):
+    """A row of a result with an interval, and half of its length without perturbation."""
+    return Row(
+        keys={},
+        quantity=quantity,
+        value=value,
+        interval=None if lower is None else (lower, upper),
+        sampling_error=alone and alone / 1.96,
+        adjusted_p_value=p,
+        reliability="usable",
+        undefined=reason,
+    )
+
+
+def near(label, value, half, **more):
+    return (label, row(value, value - half, value + half, **more))
 
 
 def bars(heading, *rows):
@@ -79,9 +93,8 @@ def noisy_itemsets(count=24, seed=1):
         length = 1 + i % 5
         label = ", ".join(rng.permutation(items)[:length])
         value, half = rng.normal(0.5 / length, 0.1 * length), 0.02 * 4 ** (length - 1)
-        category = ("frequent", "undecided", "infrequent")[i % 3]
-        rows.append(near(label, float(value), half, category))
-    return tuple(sorted(rows, key=lambda row: -row.value))
+        rows.append(near(label, float(value), half, p=(0.01, 0.4)[i % 2]))
+    return tuple(sorted(rows, key=lambda labelled: -labelled[1].value))
 
 
 def grid(size):
@@ -89,15 +102,15 @@ def grid(size):
     names = [f"{('age', 'native-country', LONG)[i % 3]} {i}" for i in range(size)]
     rows = []
     for i in range(size):
-        row = []
+        line = []
         for j in range(size):
             value, cell = float(rng.normal(0.05, 0.1)), None
             if (i + j) % 7 == 3:
-                cell = Mark(f"{names[i]} → {names[j]}", reason="the column does not vary")
+                cell = row(reason="the column does not vary")
             elif i != j:
-                cell = near(f"{names[i]} → {names[j]}", value, 0.05)
-            row.append(cell)
-        rows.append(tuple(row))
+                cell = row(value, value - 0.05, value + 0.05)
+            line.append(cell)
+        rows.append(tuple(line))
     return HeatMap(
         "What each tells of others", ("Notes.",), tuple(names), tuple(names), tuple(rows)
     )
@@ -108,15 +121,15 @@ CHARTS = {
         "Supports of itemsets in census",
         ("48 842 reports; 95 % intervals for the population.", LONG),
         (Panel(SUPPORT, noisy_itemsets(), reference=Reference(0.02, "min. support 2 %")),),
-        ("frequent", "undecided", "infrequent"),
+        decided=True,
     ),
     "overview": EstimateChart(
         f"Every question of a survey: {LONG}",
         (),
         (
-            bars(LONG, near("no", 1.04, 0.1, inner=(1.0, 1.1)), near("yes", -0.04, 0.1)),
+            bars(LONG, near("no", 1.04, 0.1, alone=0.05), near("yes", -0.04, 0.1)),
             bars("city", near("東京", 0.4, 0.1), near(LONG, 0.3, 0.1), near(UNBROKEN, 0.3, 0.1)),
-            bars("other", Mark("empty", reason="the group has no respondents at all")),
+            bars("other", ("empty", row(reason="the group has no respondents at all"))),
         ),
         bars=True,
     ),
@@ -127,13 +140,13 @@ CHARTS = {
             Panel(Axis(""), (near("φ", 0.2, 0.05),), LONG, Reference(0, "independent")),
             Panel(
                 Axis("ratio", scale="log"),
-                (Mark("odds ratio", 8, -4, 20), Mark("interest", 1.5, 1.2, 1e12)),
+                (("odds ratio", row(8, -4, 20)), ("interest", row(1.5, 1.2, 1e12))),
                 "Ratios: 1 when independent",
                 Reference(1, "independent"),
             ),
             Panel(
                 Axis(""),
-                (near("χ²", 300.0, 80.0), Mark("G²", reason="a cell has a negative estimate")),
+                (near("χ²", 300.0, 80.0), ("G²", row(reason="a cell has a negative estimate"))),
                 "Grow with the number of reports",
             ),
         ),
@@ -230,7 +243,7 @@ def contrast(one, other):
 
 @pytest.mark.parametrize("bars", [True, False])
 def test_unusable_estimates_are_pale_and_dashed_and_explained_by_the_legend(bars):
-    doubtful = replace(near("unknown", 0.4, 0.3), doubtful=True)
+    doubtful = ("unknown", replace(row(0.4, 0.1, 0.7), reliability="not usable"))
 
     def dashed(picture):
         found = [*lines_of(picture, QUIET), *lines_of(picture, INK)]
@@ -258,7 +271,7 @@ def test_svg_is_an_image_with_an_accessible_name_and_text_labels(name):
     together = "".join(texts(svg(name))).replace(" ", "")
     labels = []
     if isinstance(chart, EstimateChart):
-        labels = [row.label for row in chart.rows]
+        labels = [label for label, _ in chart.rows]
     elif isinstance(chart, CurveChart):
         labels = [curve.name for curve in chart.curves]
     # A label of more than three lines is truncated; the table beside the chart has all of it.
@@ -321,7 +334,7 @@ def shades(chart):
 
 def test_letters_contrast_with_their_cell_on_light_and_dark_pages():
     values = np.linspace(-0.1, 1, 14)
-    cells = tuple(near(f"cell {i}", float(v), 0.01) for i, v in enumerate(values))
+    cells = tuple(row(v, v - 0.01, v + 0.01) for v in values.tolist())
     opacities, numbers = shades(HeatMap("t", (), ("row",), ("a",) * 14, (cells,)))
     assert len(opacities) == len(numbers) == 14
     for page, counterpart in (("#ffffff", lambda colour: colour), (DARK["#ffffff"], DARK.get)):
@@ -332,14 +345,14 @@ def test_letters_contrast_with_their_cell_on_light_and_dark_pages():
 
 
 def test_cells_that_may_be_zero_are_pale_and_do_not_affect_the_scale():
-    noise, clear = near("noise", 30.0, 40.0), near("clear", 0.2, 0.05)
+    noise, clear = row(30.0, -10.0, 70.0), row(0.2, 0.15, 0.25)
     opacities, _ = shades(HeatMap("t", (), ("row",), ("a", "b"), ((noise, clear),)))
     assert list(opacities) == pytest.approx([0.15 * 0.78, 1], abs=0.01)
 
 
 def test_heat_maps_show_numbers_in_all_cells_or_in_none():
     def cells(size):
-        values = [near(f"{i}", 0.05 * i, 0.02) for i in range(size)]
+        values = [row(0.05 * i, 0.05 * i - 0.02, 0.05 * i + 0.02) for i in range(size)]
         names = tuple(f"n{i}" for i in range(size))
         picture = draw(HeatMap("t", (), ("row",), names, (tuple(values),)))
         numbers = [plain(text.get_text()) for text in picture.axes[0].texts]
@@ -351,7 +364,7 @@ def test_heat_maps_show_numbers_in_all_cells_or_in_none():
 
 
 def test_undefined_estimates_have_a_text_with_the_reason_and_no_mark():
-    chart = chart_of(Mark("a", reason="no respondents"), Mark("b"))
+    chart = chart_of(("a", row(reason="no respondents")), ("b", row()))
     assert {"undefined: no respondents", "undefined"} <= set(texts(to_svg(chart)))
     assert not marked(draw(chart))
     assert any(text.startswith("in percent; undefined: ") for text in texts(svg("grid")))
@@ -359,7 +372,7 @@ def test_undefined_estimates_have_a_text_with_the_reason_and_no_mark():
 
 def test_categories_and_curves_differ_by_more_than_colour():
     looks = marked(figure("itemsets"))
-    assert len({(line.get_marker(), line.get_markerfacecolor() == PAGE) for line in looks}) == 3
+    assert len({(line.get_marker(), line.get_markerfacecolor() == PAGE) for line in looks}) == 2
     curves = marked(figure("curves"))
     assert len({(curve.get_marker(), curve.get_linestyle()) for curve in curves}) == 6
 
@@ -370,8 +383,8 @@ def test_labels_are_aligned_independently_of_the_font():
 
 
 def test_an_interval_that_leaves_the_axis_has_no_cap_there():
-    low, high = Mark("low", 0.01, -0.3, 0.3), Mark("high", 0.9, 0.2, float("inf"))
-    odds = Mark("odds ratio", 8, -4, 20), Mark("other", 5, 0.1, 30)
+    low, high = ("low", row(0.01, -0.3, 0.3)), ("high", row(0.9, 0.2))
+    odds = ("odds ratio", row(8, -4, 20)), ("other", row(5, 0.1, 30))
     for marks, axis, caps in (
         ((low,), SUPPORT, [0.3]),
         ((high,), SUPPORT, [0.2]),

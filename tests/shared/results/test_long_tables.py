@@ -190,20 +190,20 @@ def test_headings_keep_the_capitals_of_labels():
 
 def test_a_chart_has_a_panel_for_each_quantity_and_group():
     bars = Arranged(table(), table().layout[0]).chart
-    assert [(panel.heading, [bar.label for bar in panel.rows]) for panel in bars.panels] == [
+    assert [(panel.heading, [label for label, _ in panel.rows]) for panel in bars.panels] == [
         ("smoker=no", ["never", "daily"]),
         ("smoker=yes", ["never", "daily"]),
     ]
     assert bars.bars
     shares, ratios = Arranged(compared(), compared().layout[0]).chart.panels
     assert (shares.axis.shares, ratios.axis.scale) == (True, "log")
-    assert [(row.value, row.interval, row.doubtful) for row in shares.rows] == [
+    assert [(row.value, row.drawn, row.doubtful) for _, row in shares.rows] == [
         (0.1, (0.05, 0.2), False),
         (None, None, False),
         (9.76, None, True),
     ]
-    assert shares.rows[1].reason == "nobody"
-    assert ratios.rows[1].interval == (1.5, math.inf)
+    assert shares.rows[1][1].undefined == "nobody"
+    assert ratios.rows[1][1].drawn == (1.5, math.inf)
     assert ratios.reference.value == 1
 
 

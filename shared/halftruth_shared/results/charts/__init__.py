@@ -4,6 +4,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from .. import wording
+from ..estimate import Interval
+from ..long_table import Row, decision, is_significant
+from ..quantities import quantity
 
 Scale = Literal["linear", "log"]
 
@@ -40,34 +43,11 @@ class Reference:
 
 
 @dataclass(frozen=True)
-class Mark:
-    """One row of a chart: a value with the ends of its interval, each None where it is undefined.
-
-    `category` is one of the chart's, and `reason` why the value is undefined. `inner` is the
-    interval without perturbation. Estimates that are `doubtful` (not usable) are pale and dashed.
-    """
-
-    label: str
-    value: float | None = None
-    lower: float | None = None
-    upper: float | None = None
-    category: str | None = None
-    reason: str | None = None
-    inner: tuple[float, float] | None = None
-    doubtful: bool = False
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """Both ends, or None."""
-        return None if self.lower is None or self.upper is None else (self.lower, self.upper)
-
-
-@dataclass(frozen=True)
 class Panel:
-    """Rows that share one axis."""
+    """Rows of a result that share one axis, each with its label, in the unit of display."""
 
     axis: Axis
-    rows: tuple[Mark, ...]
+    rows: tuple[tuple[str, Row], ...]
     heading: str = ""
     reference: Reference | None = None
 
@@ -89,31 +69,50 @@ class _Titled:
 class EstimateChart(_Titled):
     """Chart of estimates with their intervals, one row each, as dots or as bars from zero.
 
-    Panels are below each other, one for each scale; bars share the axis of the first panel.
-    `categories` are the categories of dots, in the order of the legend.
+    Panels are below each other, one for each scale; bars share the axis of the first panel. Dots of
+    estimates that were compared with a threshold (`decided`) show the decision.
     """
 
     panels: tuple[Panel, ...]
-    categories: tuple[str, ...] = ()
+    confidence: float = 0.95
     bars: bool = False
+    decided: bool = False
 
     @property
-    def rows(self) -> list[Mark]:
-        """Rows of all panels."""
+    def rows(self) -> list[tuple[str, Row]]:
+        """Rows of all panels, each with its label."""
         return [row for panel in self.panels for row in panel.rows]
+
+    def category(self, row: Row) -> str:
+        """Return the decision about an estimate; empty if there is none."""
+        return decision(row, self.confidence) if self.decided else ""
+
+    def inner(self, row: Row) -> Interval | None:
+        """Return the interval of a share without perturbation."""
+        is_share = quantity(row.quantity).style == "share"
+        return row.without_perturbation(self.confidence) if is_share else None
 
 
 @dataclass(frozen=True)
 class HeatMap(_Titled):
     """Heat map of shares; larger shares are darker.
 
-    Each cell is labelled by row and column, or None. Cells with a category, such as "not usable",
-    are pale, and so are cells whose interval includes zero.
+    Cells are pale if their interval includes zero, or they are not usable; if they are `tested`, as
+    long as they are not significant.
     """
 
     rows: tuple[str, ...]
     columns: tuple[str, ...]
-    cells: tuple[tuple[Mark | None, ...], ...]
+    cells: tuple[tuple[Row | None, ...], ...]
+    confidence: float = 0.95
+    tested: bool = False
+
+    def is_pale(self, row: Row) -> bool:
+        """Return whether an estimate may be zero."""
+        lower = row.drawn[0] if row.drawn else None
+        if lower is None or lower <= 0:
+            return True
+        return not is_significant(row, self.confidence) if self.tested else row.doubtful
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ rows need; pages scale it. Matplotlib's constrained layout makes room for labels
 
 import io
 import textwrap
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, cycle
@@ -20,6 +21,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator
 
 from ...deadlines import check_deadline
+from ..long_table import DECISIONS, Row
 from ..wording import number, share
 from . import (
     DOUBTFUL_LABEL,
@@ -30,7 +32,6 @@ from . import (
     CurveChart,
     EstimateChart,
     HeatMap,
-    Mark,
     Panel,
     shorten,
 )
@@ -175,12 +176,12 @@ def _draw_rows(part: Figure | SubFigure, chart: EstimateChart) -> float:
 def _draw_group(axes: Axes, chart: EstimateChart, group: Sequence[Panel]) -> float:
     """Draw panels that share an axis; return the height."""
     axis, reference = group[0].axis, group[0].reference
-    lines: list[tuple[str, Mark | None]] = []
+    lines: list[tuple[str, Row | None]] = []
     for panel in group:
         check_deadline()
         if panel.heading and len(group) > 1:
             lines.append((panel.heading, None))
-        lines += [(row.label, row) for row in panel.rows]
+        lines += panel.rows
     if len(group) == 1 and group[0].heading:
         axes.set_title("\n".join(textwrap.wrap(group[0].heading, _LETTERS - _LABEL)), x=0)
     rows = [(row, place) for place, (_, row) in enumerate(lines) if row is not None]
@@ -202,7 +203,7 @@ def _draw_group(axes: Axes, chart: EstimateChart, group: Sequence[Panel]) -> flo
     _draw_marks(axes, chart, [(row, place) for row, place in rows if row.value is not None])
     for row, place in rows:
         if row.value is None:
-            words = "undefined" if row.reason is None else f"undefined: {row.reason}"
+            words = "undefined" if row.undefined is None else f"undefined: {row.undefined}"
             text = "\n".join(textwrap.wrap(words, _LETTERS - _LABEL, max_lines=2, placeholder="…"))
             at = axes.get_yaxis_transform()
             axes.text(0.01, place, text, transform=at, va="center", color=QUIET, in_layout=False)
@@ -219,13 +220,11 @@ def _label(words: str) -> str:
     return "\n".join(textwrap.wrap(words, _LABEL, **how))
 
 
-def _limits_of_rows(
-    chart: EstimateChart, rows: Sequence[Mark], panel: Panel
-) -> tuple[float, float]:
+def _limits_of_rows(chart: EstimateChart, rows: Sequence[Row], panel: Panel) -> tuple[float, float]:
     """Return the limits of the axis of rows; for shares, they are the same in all charts."""
     axis, values = panel.axis, [row.value for row in rows if row.value is not None]
     values += [panel.reference.value] if panel.reference else []
-    intervals = [row.interval for row in rows]
+    intervals = [row.drawn for row in rows]
     if not axis.shares or axis.scale == "log":
         return _limits(axis, values + ([0.0] if chart.bars else []), intervals)
     if values and (min(values) < _SHARES[0] or max(values) > _SHARES[1]):
@@ -233,25 +232,22 @@ def _limits_of_rows(
     return _SHARES
 
 
-def _draw_marks(axes: Axes, chart: EstimateChart, rows: Sequence[tuple[Mark, int]]) -> None:
+def _draw_marks(axes: Axes, chart: EstimateChart, rows: Sequence[tuple[Row, int]]) -> None:
     """Draw values as dots or bars, with their intervals in one tone or two.
 
     An interval that leaves the axis has no cap at that end.
     """
-    outer = OUTER_LABEL if any(row.inner for row, _ in rows) else "_"
-    # The legend lists usable estimates first, and categories in their order.
-    order = ["", *chart.categories]
-    looks = sorted({(row.doubtful, order.index(row.category or "")) for row, _ in rows})
-    for doubtful, place in looks:
-        some = [
-            (row, y)
-            for row, y in rows
-            if (row.doubtful, order.index(row.category or "")) == (doubtful, place)
-        ]
+    inner = [(*alone, y) for row, y in rows if (alone := chart.inner(row))]
+    outer = OUTER_LABEL if inner else "_"
+    # The legend lists usable estimates first, and decisions in their order.
+    order, by_look = ["", *DECISIONS], defaultdict(list)
+    for row, y in rows:
+        by_look[row.doubtful, order.index(chart.category(row))].append((row, y))
+    for (doubtful, place), some in sorted(by_look.items(), key=lambda look: look[0]):
         name = DOUBTFUL_LABEL if doubtful else order[place] or "_"
         colour = QUIET if doubtful else INK if chart.bars else CURVES[max(place - 1, 0) % 5]
         dashes: Any = _DASHED if doubtful else "-"
-        numbers = [(row.value, *(row.interval or (np.nan, np.nan)), y) for row, y in some]
+        numbers = [(row.value, *(row.drawn or (np.nan, np.nan)), y) for row, y in some]
         value, low, high, at = np.array(numbers, float).T
         if chart.bars:
             edge: Any = {"edgecolor": QUIET, "linestyle": dashes, "linewidth": 0.6 * doubtful}
@@ -269,7 +265,6 @@ def _draw_marks(axes: Axes, chart: EstimateChart, rows: Sequence[tuple[Mark, int
             ends, beside = np.array([*low, *high]), np.array([*at, *at])
             seen = (ends >= limits[0]) & (ends <= limits[1])
             axes.vlines(ends[seen], beside[seen] - 0.18, beside[seen] + 0.18, **line)
-    inner = [(*row.inner, y) for row, y in rows if row.inner]
     if inner:
         low, high, at = np.array(inner).T
         axes.hlines(at, low, high, colors=INNER, linewidth=2.8, zorder=4, label=INNER_LABEL)
@@ -320,9 +315,9 @@ def _draw_grid(part: Figure | SubFigure, chart: HeatMap) -> float:
         return 0.0
     axes, many = part.subplots(), len(chart.columns)
     known = [cell for row in chart.cells for cell in row if cell and cell.value is not None]
-    clear = [cell.value or 0.0 for cell in known if not _may_be_nothing(cell)]
+    clear = [cell.value or 0.0 for cell in known if not chart.is_pale(cell)]
     darkest = max([_LEAST_DARKEST, *clear])
-    shades = np.array([[_shade(cell, darkest) for cell in row] for row in chart.cells])
+    shades = np.array([[_shade(chart, cell, darkest) for cell in row] for row in chart.cells])
     opacity = np.linspace(0, 1, 101)
     opacity = np.where(opacity > _DARK, opacity, opacity * _PALER)
     colours = ListedColormap([to_rgba(CELLS, each) for each in opacity], bad=GRID)
@@ -334,7 +329,7 @@ def _draw_grid(part: Figure | SubFigure, chart: HeatMap) -> float:
         for row, place in _placed(chart.cells):
             if row.value is not None:
                 whole = many > 5
-                text = number(100 * row.value, 0) if whole else share(row.value, row.interval)
+                text = number(100 * row.value, 0) if whole else share(row.value, row.drawn)
                 ink = PAGE if shades[place] > _DARK else INK
                 x, y = place[1] + 0.5, place[0] + 0.5
                 axes.text(x, y, text, ha="center", va="center", color=ink, in_layout=False)
@@ -344,7 +339,7 @@ def _draw_grid(part: Figure | SubFigure, chart: HeatMap) -> float:
     names = [_label(name) if upright else name for name in chart.columns]
     axes.set_xticks(across[:-1] + 0.5, names, rotation=90 * upright)
     axes.tick_params(labeltop=True, labelbottom=False, labelcolor=INK)
-    reasons = sorted({c.reason for row in chart.cells for c in row if c and c.reason})
+    reasons = sorted({c.undefined for row in chart.cells for c in row if c and c.undefined})
     under = ["in percent"] * (5 < many <= 14) + [f"undefined: {'; '.join(reasons)}"] * bool(reasons)
     lines = textwrap.wrap("; ".join(under), _LETTERS - _LABEL)
     axes.set_xlabel("\n".join(lines))
@@ -353,20 +348,16 @@ def _draw_grid(part: Figure | SubFigure, chart: HeatMap) -> float:
 
 
 def _placed(
-    cells: Sequence[Sequence[Mark | None]],
-) -> Iterator[tuple[Mark, tuple[int, int]]]:
+    cells: Sequence[Sequence[Row | None]],
+) -> Iterator[tuple[Row, tuple[int, int]]]:
     return ((cell, (i, j)) for i, row in enumerate(cells) for j, cell in enumerate(row) if cell)
 
 
-def _shade(cell: Mark | None, darkest: float) -> float:
+def _shade(chart: HeatMap, cell: Row | None, darkest: float) -> float:
     """Return the shade of a cell from 0 to 1; NaN without a cell."""
     if cell is None:
         return np.nan
-    return float(np.clip((cell.value or 0.0) / darkest, 0, _FAINT if _may_be_nothing(cell) else 1))
-
-
-def _may_be_nothing(cell: Mark) -> bool:
-    return cell.lower is None or cell.lower <= 0 or cell.doubtful or cell.category is not None
+    return float(np.clip((cell.value or 0.0) / darkest, 0, _FAINT if chart.is_pale(cell) else 1))
 
 
 # Axes
