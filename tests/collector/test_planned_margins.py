@@ -3,6 +3,7 @@
 import json
 import re
 from html import unescape
+from itertools import product
 
 import pytest
 from halftruth_collector import operations
@@ -59,9 +60,17 @@ def cells(text, line, gap):
     return re.split(gap, row.strip())
 
 
-@pytest.mark.parametrize("respondents", [800, 30_000])
-@pytest.mark.parametrize("pilot", [(), ("--pilot=pilot.csv",)])
-@pytest.mark.parametrize("mechanism", MECHANISMS)
+def cases():
+    """Yield all combinations; by day half of them, in which every two choices occur together."""
+    for number, mechanism in enumerate(MECHANISMS):
+        for has_pilot, respondents in product((False, True), (800, 30_000)):
+            by_day = (number + has_pilot + (respondents > 800)) % 2 == 0
+            pilot = ("--pilot=pilot.csv",) if has_pilot else ()
+            marks = [] if by_day else [pytest.mark.nightly]
+            yield pytest.param(mechanism, pilot, respondents, marks=marks)
+
+
+@pytest.mark.parametrize(("mechanism", "pilot", "respondents"), list(cases()))
 def test_all_surfaces_print_the_same_margin(
     mechanism, pilot, respondents, command, folder, http, store, analyst
 ):
