@@ -73,7 +73,7 @@ class Table(ABC):
         """Return the same table with the covariance for another sampling fraction."""
         if fraction == self.fraction:
             return self
-        _ = self._covariances  # create the cache that both tables share
+        _ = self._variances, self._covariances  # create the caches that both tables share
         table = copy(self)
         table.fraction = fraction
         table.__dict__.pop("alone", None)
@@ -121,11 +121,11 @@ class Table(ABC):
         )
 
     def variance(self) -> Array:
-        """Return the variance of each share (Guo Result 1, diagonal of eq. 5.16).
+        """Return the variance of each share (Guo Result 1, diagonal of eq. 5.16), read-only.
 
         NaN where the reports do not identify one.
         """
-        return self._mixed(self._variance)
+        return self._mixed(self._kept_variance)
 
     def error_parts(self) -> tuple[Array, Array]:
         """Return the perturbation errors and the sampling errors; see `variances.error_parts`."""
@@ -213,6 +213,16 @@ class Table(ABC):
             # Multiplication is ten times as fast as a third power.
             third += each.reports * each.chances @ (added * added * added)
         return third
+
+    @cached_property
+    def _variances(self) -> dict[Target, Array]:
+        return {}
+
+    def _kept_variance(self, target: Target) -> Array:
+        if target not in self._variances:
+            self._variances[target] = self._variance(target)
+            self._variances[target].flags.writeable = False
+        return self._variances[target]
 
     @cached_property
     def _covariances(self) -> dict[Target, Array]:

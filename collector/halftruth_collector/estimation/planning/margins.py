@@ -123,10 +123,14 @@ class Expectation:
         They are the people of one of the two groups; for an odds ratio, those with the answer.
         """
         if quantity == "odds_ratio":
-            return replace(self, rare=(names[-1], self._middle_answer(names[-1])))
+            return self._with_rare_of(names[-1], self._middle_answer(names[-1]))
         group, name = names
         (first, _), _ = self._compared(group, name)
-        return replace(self, rare=(group, first))
+        return self._with_rare_of(group, first)
+
+    @cached_property
+    def _with_rare_of(self) -> Callable[[str, int], "Expectation"]:
+        return cache(lambda name, code: replace(self, rare=(name, code)))
 
     def table(self, names: Sequence[str]) -> Table:
         """Return the expected table of some attributes."""
@@ -213,8 +217,14 @@ class Expectation:
 
     def difference(self, group: str, name: str) -> float:
         """Return the margin of the difference of the shares of an answer in two groups."""
-        shares = self.shares([group, name])
-        return self._margin(self._contrast(shares, group, name))
+        return self._difference_of(group, name)
+
+    @cached_property
+    def _difference_of(self) -> Callable[[str, str], float]:
+        def margin(group: str, name: str) -> float:
+            return self._margin(self._contrast(self.table([group, name]), group, name))
+
+        return cache(margin)
 
     def detectable_difference(self, group: str, name: str) -> float:
         """Return the difference of an answer's shares in two groups that is detected with `POWER`.
@@ -236,7 +246,7 @@ class Expectation:
             moved, before = shares.copy(), difference
             moved[first, answer] = (present + difference) * base
             moved[first, others] *= (1 - present - difference) / (1 - present)
-            found = self._contrast(moved, group, name)
+            found = self._contrast(self._table([group, name], moved), group, name)
             score = -scipy.special.ndtri(np.asarray(found.p_value)[0] / 2)
             needed = normal_quantile(LEVEL) * difference / score
             needed += scipy.special.ndtri(POWER) * float(found.standard_error[0])
@@ -245,10 +255,9 @@ class Expectation:
                 break
         return difference
 
-    def _contrast(self, shares: Array, group: str, name: str) -> Estimates:
-        """Compare the middle groups in a table of these shares."""
+    def _contrast(self, table: Table, group: str, name: str) -> Estimates:
+        """Compare the middle groups in a table of the group and the question."""
         chosen, answer = self._compared(group, name)
-        table = self._table([group, name], shares)
         groups = AnswerByGroup(table, ("first", "second"), chosen, answer)
         return compare_groups(groups, 1, "difference", self.confidence)
 
