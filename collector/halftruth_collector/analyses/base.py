@@ -21,6 +21,7 @@ from halftruth_shared.analyses.base import (
     Answers,
     Contradiction,
     Missing,
+    ModelFit,
     TestedInteraction,
 )
 from halftruth_shared.analyses.reading import Field, fields, questions_named
@@ -30,7 +31,7 @@ from halftruth_shared.results import NAMES, Block, EstimateColumns, Key, Labels,
 from halftruth_shared.results.charts import Chart
 from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.presentation import Presentation, present
-from halftruth_shared.results.showing import contradicted, contradicted_model
+from halftruth_shared.results.showing import contradicted, contradicted_model, headline_assumption
 from halftruth_shared.results.wording import items
 
 from ..errors import TooFewReports
@@ -163,6 +164,18 @@ class AnalysisContext:
         """Return the interactions that `model` lacks, as the reports contradict it."""
         return completed(self.survey, self.counts, interactions, attributes)
 
+    def described_model(
+        self,
+        interactions: Sequence[Sequence[str]],
+        attributes: Sequence[str] | None,
+        added: Sequence[TestedInteraction],
+    ) -> ModelFit:
+        """Return the assumptions of a model, those about pairs that the query names first."""
+        fit = described(self.survey, self.counts, interactions, attributes, added)
+        named = set(self._named)
+        pairs = sorted(fit.unasked_pairs, key=lambda pair: not named.issuperset(pair))
+        return msgspec.structs.replace(fit, unasked_pairs=pairs)
+
     def with_needed(self) -> "AnalysisContext":
         """Return the context whose query names the interactions that its model lacks, if any."""
         asked: Any = self.question
@@ -192,7 +205,7 @@ class AnalysisContext:
         asked, model_fit, group = cast(Any, self.question), None, None
         if self._model is not None:
             named = asked.interactions[: len(asked.interactions) - len(self.added)]
-            model_fit = described(self.survey, self.counts, named, asked.modelled, self.added)
+            model_fit = self.described_model(named, asked.modelled, self.added)
         if self._where:
             group = self.estimator.group(self._asked("confidence", 0.95))
         return {
@@ -386,11 +399,7 @@ class Analysis(Generic[Q, R]):
             return unsuitable
         said = [self.state(result, claim, labels) for claim in result.claims]
         headline = " ".join(said) or "No finding is stated for these estimates."
-        if result.model_fit is None:
-            return headline
-        further = [*result.model_fit.interactions, *result.model_fit.added]
-        besides = " besides those named" if further else ""
-        return f"Assuming no interaction of three or more questions{besides}: {headline}"
+        return f"{headline_assumption(result, labels)}{headline}"
 
     @property
     def name(self) -> str:
@@ -463,6 +472,19 @@ def first_wanted(survey: Survey) -> tuple[Attribute, Attribute] | None:
     return None
 
 
+def wanted_groups(survey: Survey) -> list[Attribute]:
+    """Return the groups of people of the wanted tables, each once, in their order."""
+    tables = getattr(survey.mechanism, "tables", ())
+    names = [
+        name
+        for each in tables
+        if each.by
+        for table in enumerate_tables(survey.schema, each)
+        for name in table[1:]
+    ]
+    return [survey.schema.attributes[survey.schema.position(name)] for name in dict.fromkeys(names)]
+
+
 def clearest(survey: Survey) -> list[Attribute]:
     """Sort attributes by number of categories, as fewer categories have smaller errors.
 
@@ -471,6 +493,34 @@ def clearest(survey: Survey) -> list[Attribute]:
     first = [*reversed(first_wanted(survey) or ())]
     others = [each for each in survey.schema.attributes if each not in first]
     return [*first, *sorted(others, key=lambda attribute: len(attribute.categories))]
+
+
+def connected(survey: Survey, most: int) -> list[str]:
+    """Return attributes that pairs of asked ones connect, with a table of at most `most` cells.
+
+    They are those of the wanted tables if there are any.
+    """
+    family, schema = reconstruction(survey).identified_sets, survey.schema
+    wanted = {
+        name
+        for each in getattr(survey.mechanism, "tables", ())
+        for names in enumerate_tables(schema, each)
+        for name in names
+    }
+    every = schema.positions([each.name for each in clearest(survey)])
+    about = [j for j in every if schema.names[j] in wanted]
+    if len(family.largest_component(about)) < 2:
+        about = [*every]
+    first, *waiting = family.largest_component(about)
+    chosen, cells = [first], schema.shape[first]
+    while True:
+        beside = (j for j in waiting if any((i, j) in family for i in chosen))
+        fitting = (j for j in beside if cells * schema.shape[j] <= most)
+        if (place := next(fitting, None)) is None:
+            return [schema.names[j] for j in sorted(chosen)]
+        chosen.append(place)
+        waiting.remove(place)
+        cells *= schema.shape[place]
 
 
 def asked_together(survey: Survey, attributes: Sequence[Attribute], count: int) -> list[Attribute]:

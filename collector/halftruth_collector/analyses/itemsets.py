@@ -1,6 +1,7 @@
 """Frequent itemsets."""
 
 from collections.abc import Iterator
+from math import comb
 from typing import Any
 
 import msgspec
@@ -22,8 +23,9 @@ from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.wording import number, percent
 from numpy.typing import NDArray
 
+from ..estimation.identified import IdentifiedSets
 from ..estimation.intervals import SHARE
-from ..estimation.itemsets import Itemsets, Mask, Unexamined, mine_itemsets
+from ..estimation.itemsets import Itemsets, Mask, Mined, Unexamined, mine_itemsets
 from ..estimation.reliability import WELL_FILLED, LengthPrecision
 from .base import Analysis, AnalysisContext
 from .deciding import AtLevel, lower_bound_in_words
@@ -52,6 +54,7 @@ def compute(counted: AnalysisContext, query: ItemsetsQuery) -> Result[ItemsetsQu
         else Selection(candidates=mined.candidates, listed=len(mined), rate=rate),
         caveats=[
             *unexamined(mined.unexamined, "itemsets", query),
+            *asked_sets(counted.estimator.identified_sets, mined, "itemsets"),
             *(precision_of(each, query.min_support) for each in mined.precision),
             note("best guesses") if guessed else note("frequent", rate=rate),
         ],
@@ -89,6 +92,14 @@ def unexamined(why: Unexamined | None, what: str, query: MiningQuery[Any]) -> It
     elif why is not None:
         of_margin = {"margin": why.margin, "threshold": query.min_support}
         yield note("unexamined", length=why.length, what=what, **of_margin)
+
+
+def asked_sets(family: IdentifiedSets, mined: Mined, what: str) -> Iterator[Caveat]:
+    """Yield the note that not all sets of questions were examined, as no report asks some."""
+    length = family.any_of + 1
+    if 1 < length <= min(mined.max_length, family.count):
+        asked, possible = family.number(length), comb(family.count, length)
+        yield note("asked together", what=what, length=length, asked=asked, possible=possible)
 
 
 def precision_of(each: LengthPrecision, threshold: float) -> Caveat:

@@ -24,7 +24,6 @@ from halftruth_shared.results.wording import number, percent
 
 from ..estimation.answers import present_items
 from ..estimation.association import (
-    UNIDENTIFIED,
     by_design,
     estimate_associations,
     estimate_measures,
@@ -41,6 +40,11 @@ def compute(counted: AnalysisContext, query: MeasuresQuery) -> Result[MeasuresQu
     estimator, names = counted.estimator, query.attributes
     if query.maps_pairs:
         names = list(estimator.schema.names) if names is None else names
+        if not any(map(estimator.identified, combinations(names, 2))):
+            raise ParameterError(
+                "attributes: no report asks two of these together; expected others",
+                field="attributes",
+            )
         pairs = estimate_associations(estimator, names, query.confidence)
         caveats = [note("concentration"), note("adjusted", rate=1 - query.confidence, what="pair")]
         rare = rare_answers(estimator, names)
@@ -50,7 +54,13 @@ def compute(counted: AnalysisContext, query: MeasuresQuery) -> Result[MeasuresQu
         linked = [pair for pair in combinations(names, 2) if by_design(estimator.schema, *pair)]
         if linked:
             caveats.append(note("by design", pairs=linked))
-        return counted.result(query, _keys([*permutations(names, 2)]), pairs, caveats=caveats)
+        every = [*permutations(names, 2)]
+        asked_pairs = [place for place, pair in enumerate(every) if estimator.identified(pair)]
+        if len(asked_pairs) < len(every):
+            number_of = {"asked": len(asked_pairs) // 2, "possible": len(every) // 2}
+            caveats.insert(0, note("asked together", what="pairs", length=2, **number_of))
+        keys = _keys([every[place] for place in asked_pairs])
+        return counted.result(query, keys, pairs.take(asked_pairs), caveats=caveats)
     if names is None:
         raise ParameterError(
             "attributes: expected two or more, which the measures are of", field="attributes"
@@ -82,10 +92,8 @@ def decide(result: Result[MeasuresQuery], at_level: AtLevel) -> tuple[list[Test]
         return [], [Claim(kind="estimate", rows=known[:1]) if known else Claim(kind="untested")]
     # Both directions of a pair are one test.
     first: dict[frozenset[Any], int] = {}
-    unidentified = result.estimates.texts("undefined").equals(UNIDENTIFIED)
     for place, pair in enumerate(zip(*(key.values for key in result.keys), strict=True)):
-        if not unidentified[place]:
-            first.setdefault(frozenset(pair), place)
+        first.setdefault(frozenset(pair), place)
     # Pairs that are associated by design are not tested.
     linked = [each.values["pairs"] for each in result.caveats if each.code == "by design"]
     for pair in chain(*linked):

@@ -3,9 +3,10 @@
 import keyword
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 import numpy as np
-from halftruth_shared import Attribute, ParameterError
+from halftruth_shared import Attribute, DomainTooLarge, ParameterError, Survey
 from halftruth_shared.analyses.microdata import (
     MicrodataQuery,
     MicrodataResult,
@@ -22,12 +23,14 @@ from halftruth_shared.results import (
 from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.wording import number
 
+from ..estimation.automatic import MODELLED_CELLS
 from ..estimation.calibration import known_margins
 from ..estimation.columns import columns
+from ..estimation.model import ModelTables
 from ..estimation.model.records import raked, weighted_records
 from ..estimation.reconstruction import reconstruction
 from ..estimation.reliability import USABLE
-from .base import Analysis, AnalysisContext, answer_keys
+from .base import Analysis, AnalysisContext, answer_keys, connected, errors_naming
 from .deciding import AtLevel
 from .work import check_model
 
@@ -50,6 +53,8 @@ def compute(counted: AnalysisContext, query: MicrodataQuery) -> MicrodataResult:
             f"margins: '{missing[0]}' is none of the attributes of these records", field="margins"
         )
     model = counted.model(query.interactions, query.modelled)
+    with errors_naming(field):
+        ModelTables(counted.survey, model).check(names)
     total = float(counted.counts.reports if people is None else people)
     records = weighted_records(model, names, total, query.max_rows)
     if margins:
@@ -124,11 +129,21 @@ def state(result: MicrodataResult, claim: Claim, _: Labels) -> str:
     )
 
 
+def start(survey: Survey) -> MicrodataQuery:
+    """Return the initial query: all questions, or else some that asked pairs connect."""
+    every, source = MicrodataQuery(), reconstruction(survey)
+    with suppress(DomainTooLarge):
+        check_model(survey, every)
+        if source.identified_sets.hang_together(range(len(survey.schema.names))):
+            return every
+    return MicrodataQuery(modelled=connected(survey, MODELLED_CELLS))
+
+
 ANALYSIS = Analysis(
     query=MicrodataQuery,
     title="Weighted records",
     compute=compute,
-    start=lambda _: MicrodataQuery(),
+    start=start,
     layout=layout,
     decide=decide,
     state=state,
@@ -136,8 +151,7 @@ ANALYSIS = Analysis(
     pictured=False,
     placeholder="A row for each combination of answers with its weight and replicate weights, for R"
     " and for Python. Show makes them: the model behind them takes some seconds.",
-    # The model of all questions has an interaction for each pair of them.
-    applies=lambda survey: reconstruction(survey).identified_sets.any_of > 1,
+    min_order=2,
     place="Export",
     order=150,
 )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import combinations, product
 from typing import Literal
 
 import msgspec
@@ -35,10 +35,10 @@ from ..estimation.equation import Equation, equation
 from ..estimation.linear import fit_linear_pairs, fit_linear_table
 from ..estimation.model import (
     LoglinearModel,
+    ModelTables,
     Reported,
     at_independence,
     channel_of_outcome,
-    described,
     perturbed_outcome_regression,
     shares,
 )
@@ -270,6 +270,7 @@ def _from_model(counted: AnalysisContext, query: RegressionQuery, model: Equatio
     ]
     names = [*model.names, *query.where]
     with errors_naming("predictors"):
+        _check_asked(counted, query)
         about = modelled(counted.survey, names) if query.estimate == "auto" else None
         try:
             answers = counted.model(crossed, about)
@@ -279,10 +280,30 @@ def _from_model(counted: AnalysisContext, query: RegressionQuery, model: Equatio
         added = counted.needed(crossed, about) if query.estimate == "auto" else []
         if added:
             answers = counted.model([*crossed, *(each.attributes for each in added)], about)
+        ModelTables(counted.survey, answers).check(names)
         fit = _fit_model(counted, answers, query, model)
         far = _far(counted, answers, query, model)
-    fitted = described(counted.survey, counted.counts, crossed, about, added)
-    return replace(_without_imprecise(fit, far, None), model_fit=fitted)
+    fitted = _without_imprecise(fit, far, None)
+    caveats = [*fitted.caveats]
+    if unasked := _unasked(counted.survey, query.predictors):
+        caveats.append(warning("unasked predictors", pairs=unasked))
+    model_fit = counted.described_model(crossed, about, added)
+    return replace(fitted, caveats=caveats, model_fit=model_fit)
+
+
+def _check_asked(counted: AnalysisContext, query: RegressionQuery) -> None:
+    """Refuse a predictor of which no report tells together with the outcome.
+
+    Its coefficient in the model follows from the assumption alone that they are independent given
+    the other answers.
+    """
+    for name in query.predictors:
+        reconstruction(counted.survey).check([name, query.outcome])
+
+
+def _unasked(survey: Survey, names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the pairs of attributes that no report asks together."""
+    return [pair for pair in combinations(names, 2) if not reconstruction(survey).identified(pair)]
 
 
 def _far(

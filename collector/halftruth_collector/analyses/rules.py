@@ -23,7 +23,7 @@ from halftruth_shared.results.wording import number
 from ..estimation.rules import Rules, estimate_rule, mine_rules
 from .base import Analysis, AnalysisContext
 from .deciding import AtLevel, lower_bound_in_words
-from .itemsets import unexamined
+from .itemsets import asked_sets, unexamined
 from .measures import by_scale
 from .work import check_lengths
 
@@ -38,7 +38,10 @@ def compute(counted: AnalysisContext, query: RulesQuery) -> Result[RulesQuery]:
         caveats = [*precision_of_rule(*rule.rows[:2]), *_of_measures(rule)]
         return counted.result(query, rule.keys, rule.estimates, caveats=caveats)
     mined = mine_rules(counted.estimator, query)
-    caveats = [*unexamined(mined.unexamined, "rules", query)]
+    caveats = [
+        *unexamined(mined.unexamined, "rules", query),
+        *asked_sets(counted.estimator.identified_sets, mined, "rules"),
+    ]
     if len(mined) and not (mined.estimates.texts("set").codes >= 0).any():
         caveats.append(warning("precision", reliability="not usable"))
     if mined.left_out:

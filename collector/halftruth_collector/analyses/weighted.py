@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from halftruth_shared import ParameterError, Survey
+from halftruth_shared import Attribute, ParameterError, Schema, Survey
 from halftruth_shared.analyses.weighted import WeightedQuery
 from halftruth_shared.results import (
     QUANTITIES,
@@ -28,7 +28,8 @@ from ..estimation.bounds import Array
 from ..estimation.calibration import Margin, Weighted, calibrate, known_margins, rake
 from ..estimation.columns import columns, covariance_of
 from ..estimation.estimates import shares_of_table
-from .base import Analysis, AnalysisContext, RowBuilder, asked_together, clearest
+from ..estimation.reconstruction import reconstruction
+from .base import Analysis, AnalysisContext, RowBuilder, asked_together, clearest, wanted_groups
 from .deciding import AtLevel, as_selected, selected_sets
 from .shares import precision
 
@@ -68,7 +69,7 @@ def compute(counted: AnalysisContext, query: WeightedQuery) -> Result[WeightedQu
         reason = (
             f"the margin of '{known[0]}' is known"
             if known
-            else "no report tells of another one together with those of the margins"
+            else f"no report asks {' and '.join(query.margins)} together with another question"
             if len(query.margins) < len(schema.names)
             else "all margins are known"
         )
@@ -88,7 +89,7 @@ def compute(counted: AnalysisContext, query: WeightedQuery) -> Result[WeightedQu
             for q in questions
             if query.method == "calibration"
         ],
-        caveats=[*_caveats(query, margins, questions)],
+        caveats=[*_caveats(query, margins, questions), *_left_out(schema, query, names)],
         covariance=covariance_of(*blocks) if query.covariance else None,
     )
 
@@ -163,6 +164,13 @@ def _caveats(
     yield note(query.method)
 
 
+def _left_out(schema: Schema, query: WeightedQuery, names: Sequence[str]) -> Iterator[Caveat]:
+    """Yield a note on the questions that no report asks together with those of the margins."""
+    left = [name for name in schema.names if name not in (*names, *query.margins)]
+    if left and query.attributes is None:
+        yield note("unasked with margins", questions=left)
+
+
 def _weights(question: _Question) -> Caveat | None:
     """Return the range of the weights of the people who answered."""
     weights = question.weighted.weights
@@ -229,7 +237,8 @@ def decide(result: Result[WeightedQuery], at_level: AtLevel) -> tuple[list[Test]
 def state(result: Result[WeightedQuery], claim: Claim, labels: Labels) -> str:
     """State a share with and without the margins."""
     if claim.kind == "untested":
-        return "With these margins no share is defined."
+        reason = next(filter(None, result.estimates.texts("undefined")), "")
+        return f"With these margins no share is defined{f': {reason}' if reason else ''}."
     most, without = as_selected(result, claim), result.rows[claim.rows[1]]
     said = in_words(most)
     return (
@@ -239,11 +248,22 @@ def state(result: Result[WeightedQuery], claim: Claim, labels: Labels) -> str:
 
 
 def _start(survey: Survey) -> WeightedQuery:
-    """Return the initial query: uniform placeholder margins of the question with fewest answers.
+    """Return the initial query: uniform placeholder margins of one question.
 
-    With few answers, each is likely to be frequent enough for weighting.
+    With wanted tables it is the group whose shares are the most precise, relative to the share of
+    each of its answers if these are even; otherwise the question with fewest answers. Each of them
+    is likely to be frequent enough for weighting.
     """
     shortest = (asked_together(survey, clearest(survey), 2) or clearest(survey))[0]
+    source = reconstruction(survey)
+
+    def relative_variance(group: Attribute) -> float:
+        share = 1 / len(group.categories)
+        variance = source.unit_variance([group.name], "population").at(share)
+        return float(np.mean(variance)) / share**2
+
+    if groups := wanted_groups(survey):
+        shortest = min(groups, key=relative_variance)
     even = dict.fromkeys(shortest.categories, round(1 / len(shortest.categories), 6))
     return WeightedQuery(margins={shortest.name: even})
 

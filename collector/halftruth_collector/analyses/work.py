@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from itertools import combinations
 from typing import Any
 
 from halftruth_shared import DomainTooLarge, Survey
@@ -11,7 +10,7 @@ from halftruth_shared.analyses.base import MiningQuery
 from ..estimation.estimator import TABLE_CELLS
 from ..estimation.itemsets import MAX_SUBSETS, count_itemsets
 from ..estimation.model.design import Design
-from ..estimation.model.fit import axes_of, schema_of
+from ..estimation.model.fit import asked_pairs, axes_of, schema_of
 from ..estimation.reconstruction import reconstruction
 from .base import check_model_names, errors_naming, field_of_model, model_attributes
 
@@ -36,8 +35,8 @@ def check_model(survey: Survey, query: Any) -> None:
     check_model_names(survey, query)
     with errors_naming(field_of_model(query)), errors_naming("interactions", "terms"):
         schema = schema_of(survey.schema, model_attributes(survey, query))
-        terms = [*combinations(schema.names, 2), *query.interactions]
-        Design(schema.shape, axes_of(schema, terms))
+        terms = [*asked_pairs(survey, schema.names), *query.interactions]
+        Design(schema.shape, axes_of(survey, schema, terms))
 
 
 def check_lengths(survey: Survey, query: MiningQuery[Any], *, rules: bool = False) -> None:

@@ -25,7 +25,7 @@ WIDER = 2.0
 
 #: Largest table of all attributes for which the model includes attributes that a query does not
 #: name.
-_MODELLED_CELLS = 2**14
+MODELLED_CELLS = 2**14
 
 #: Share of the answer in every category for which a design has to determine a regression.
 _RARE = 0.02
@@ -38,7 +38,7 @@ _PREFERRED = RecentResults[tuple[CountsKey, tuple[str, ...]], bool](256)
 
 
 def prefers_model(survey: Survey, counts: Counts, attributes: Sequence[str]) -> bool:
-    """Return whether the model of all pairs is the default estimate of a table.
+    """Return whether the model of asked pairs is the default estimate of a table.
 
     It is the default if the reports do not identify the table of these attributes (with those of
     its domain), or if the expected margins of the moment estimate are more than `WIDER` times those
@@ -71,7 +71,7 @@ def _prefers_model(survey: Survey, counts: Counts, names: tuple[str, ...]) -> bo
 
 
 def modelled(
-    survey: Survey, attributes: Sequence[str], most: int = _MODELLED_CELLS
+    survey: Survey, attributes: Sequence[str], most: int = MODELLED_CELLS
 ) -> list[str] | None:
     """Return the attributes of the model for a table; None for all of the survey.
 

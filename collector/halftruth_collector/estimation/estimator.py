@@ -141,7 +141,7 @@ class Estimator:
         if target == "respondents":
             self.fraction = 1.0
         self.reconstruction: TableSource = (
-            reconstruction(survey) if model is None else ModelTables(model)
+            reconstruction(survey) if model is None else ModelTables(survey, model)
         )
         self.merging = Merging(survey.schema, merge or {}).among(self.reconstruction.schema)
         whole = self.merging.schema
@@ -270,6 +270,9 @@ class Estimator:
             self._check_margins(positions)
             self.domain.check_cells(attributes)
         self.reconstruction.check([*attributes, *self._where])
+        if self._where:
+            # Within a domain, no chain of asked pairs connects attributes through those of `where`.
+            self.reconstruction.check(attributes)
 
     def group(self, confidence: float = 0.95) -> Group | None:
         """Estimate the size of the domain `where`; None without a domain."""

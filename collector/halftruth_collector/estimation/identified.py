@@ -3,6 +3,10 @@
 The reports of one view tell of the attributes that it asks together. So the family of these sets is
 that of all subsets of views, each with any attributes that every report states unperturbed. Reports
 that are records are one view of all attributes.
+
+A model of further sets needs an interaction of every two attributes that are asked together; other
+pairs are independent given the other answers. So the model adds nothing but this assumption to a
+set that falls into parts which no report asks together.
 """
 
 from collections.abc import Iterator, Sequence
@@ -106,6 +110,70 @@ class IdentifiedSets:
         part = tuple(j for j in positions if j in self._public or best[j])
         others = [j for j in range(self.count) if j not in part and (*part, j) in self]
         return (*part, *others[:1]) if len(part) == 1 else part
+
+    def pairs(self, positions: Sequence[int]) -> list[tuple[int, int]]:
+        """Return the pairs among some positions that are in the family."""
+        return [pair for pair in combinations(positions, 2) if pair in self]
+
+    def partners(self, position: int) -> list[int]:
+        """Return the positions of the other attributes that are in the family with one."""
+        return [j for j in range(self.count) if j != position and (position, j) in self]
+
+    def hang_together(self, positions: Sequence[int]) -> bool:
+        """Return whether pairs in the family connect all of some positions."""
+        return not positions or len(self.component(positions)) == len(positions)
+
+    def component(self, positions: Sequence[int]) -> tuple[int, ...]:
+        """Return those of some positions that pairs in the family connect with the first of them.
+
+        Paths are among these positions; the result has their order.
+        """
+        reached, waiting = {positions[0]}, [positions[0]]
+        while waiting:
+            one = waiting.pop()
+            further = [j for j in positions if j not in reached and (one, j) in self]
+            reached.update(further)
+            waiting += further
+        return tuple(j for j in positions if j in reached)
+
+    def largest_component(self, positions: Sequence[int]) -> tuple[int, ...]:
+        """Return the largest part of some positions that pairs in the family connect."""
+        waiting = [*positions]
+        parts: list[tuple[int, ...]] = []
+        while waiting:
+            parts.append(self.component(waiting))
+            waiting = [j for j in waiting if j not in parts[-1]]
+        return max(parts, key=len, default=())
+
+    def cliques(self, positions: Sequence[int]) -> "IdentifiedSets":
+        """Return the sets of some attributes of which all pairs are in the family.
+
+        Positions are then those among these attributes. Largest cliques are found by the algorithm
+        of Bron and Kerbosch (1973), with a pivot.
+        """
+        count = len(positions)
+        beside: list[set[int]] = [set() for _ in positions]
+        for one, other in combinations(range(count), 2):
+            if (positions[one], positions[other]) in self:
+                beside[one].add(other)
+                beside[other].add(one)
+        rows: list[set[int]] = []
+
+        def extend(chosen: set[int], possible: set[int], done: set[int]) -> None:
+            check_deadline()
+            if not possible and not done:
+                rows.append(chosen)
+                return
+            pivot = max(possible | done, key=lambda j: len(beside[j] & possible))
+            for j in possible - beside[pivot]:
+                extend({*chosen, j}, possible & beside[j], done & beside[j])
+                possible, done = possible - {j}, done | {j}
+
+        extend(set(), set(range(count)), set())
+        asked = np.zeros((len(rows), count), dtype=bool)
+        for row, clique in zip(asked, rows, strict=True):
+            row[list(clique)] = True
+        return IdentifiedSets(asked)
 
     def beside(self, others: Sequence[int]) -> "IdentifiedSets":
         """Return the sets that are in the family together with some others, without these.

@@ -93,12 +93,15 @@ class Mined:
     candidates : int
         Number of possible itemsets or rules of the examined lengths, before pruning.
     unexamined : Unexamined or None
+    max_length : int
+        Number of items of the longest itemsets or rules that were examined.
     """
 
     keys: list[Key]
     estimates: EstimateColumns
     candidates: int
     unexamined: Unexamined | None = field(default=None, kw_only=True)
+    max_length: int = field(default=0, kw_only=True)
 
     @property
     def rows(self) -> Rows:
@@ -208,7 +211,7 @@ def mine_itemsets(estimator: Estimator, query: ItemsetsQuery) -> Itemsets:
         max_length,
         typical_error,
     )
-    return replace(found, unexamined=unexamined)
+    return replace(found, unexamined=unexamined, max_length=max_length)
 
 
 def check_keeping(estimator: Estimator) -> None:

@@ -298,7 +298,7 @@ def mine_rules(estimator: Estimator, query: RulesQuery) -> Rules:
         candidates=candidates,
         left_out=left_out,
     )
-    return replace(found, unexamined=unexamined)
+    return replace(found, unexamined=unexamined, max_length=max_length)
 
 
 def estimate_rule(estimator: Estimator, query: RulesQuery) -> Rules:

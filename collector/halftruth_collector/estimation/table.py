@@ -12,6 +12,7 @@ from halftruth_shared import DomainTooLarge, EstimateError, ParameterError, Pert
 from halftruth_shared.analyses.base import Target
 from halftruth_shared.channels.axes import Array, Places
 from halftruth_shared.deadlines import check_deadline
+from halftruth_shared.errors import listing
 
 from .counts import Counts
 from .identified import IdentifiedSets
@@ -358,13 +359,22 @@ class TableSource(ABC):
         positions = self.schema.positions(attributes)
         if positions in self.identified_sets:
             return
-        free = self.identified_sets.perturbed(positions)
-        part = self.identified_sets.example(free)
+        family = self.identified_sets
+        free = family.perturbed(positions)
+        asked = [self.asked_with(j) for j in free if family.partners(j)]
+        expected = f"attributes that are, such as {self.listing(family.example(free))}"
+        if len(free) == 2:
+            expected = f"others: {'; '.join(asked) or 'all attributes are asked alone'}"
         raise ParameterError(
-            f"attributes: no report tells of {self.listing(free)} together; expected"
-            f" attributes that are, such as {self.listing(part)}",
+            f"attributes: no report tells of {self.listing(free)} together; expected {expected}",
             field="attributes",
         )
+
+    def asked_with(self, position: int) -> str:
+        """Return which attributes some report asks together with one, in words."""
+        names = self.schema.names
+        partners = listing([names[j] for j in self.identified_sets.partners(position)])
+        return f"'{names[position]}' is asked with {partners}"
 
     def listing(self, positions: Iterable[int]) -> str:
         """Return the names of some attributes as a list in a sentence."""

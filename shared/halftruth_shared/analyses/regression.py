@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from ..results import Result
-from ..results.caveats import Sentences, listed
+from ..results.caveats import Sentences, few, listed
 from ..results.labels import Labels
 from ..results.quantities import Quantity, by_name, difference, ratio
 from .base import (
@@ -199,6 +199,12 @@ CAVEATS: Sentences = {
         " the other, or per unit of scores."
     ),
     "held constant": _held_constant,
+    "unasked predictors": lambda labels, pairs: (
+        "No report asks these predictors together:"
+        f" {few([' and '.join(map(labels.quoted, pair)) for pair in pairs])}. So their coefficients"
+        " are not adjusted for an association of these two, except as far as the other answers"
+        " explain it."
+    ),
     "p-values of coefficients": _tested,
     "left out of regression": lambda _: (
         "People with a missing answer to one of these questions are left out, assuming that this is"

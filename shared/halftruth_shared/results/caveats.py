@@ -204,6 +204,15 @@ def _adjusted(_: Labels, rate: float, what: str) -> str:
     )
 
 
+def _asked_together(_: Labels, what: str, length: int, asked: int, possible: int) -> str:
+    """State which sets of questions itemsets, rules or associations are of."""
+    sets = "pairs of" if length == 2 else f"sets of {number(length, 0)}"
+    return (
+        f"Reports ask {number(asked, 0)} of the {number(possible, 0)} {sets} questions together;"
+        f" only {what} of questions that are asked together are estimated."
+    )
+
+
 def _effective(_: Labels, reports: float) -> str:
     return f"Effective sample size: {number(reports, 0)} answers without perturbation."
 
@@ -220,6 +229,7 @@ SENTENCES: dict[str, Callable[..., str]] = {
         " estimates keep their level."
     ),
     "unexamined": _unexamined,
+    "asked together": _asked_together,
     "association estimates": lambda _: (
         "χ² and G² are estimates of association, corrected for chance and perturbation, not tests;"
         " a cross-tabulation has the test of independence."

@@ -5,6 +5,7 @@ from datetime import UTC
 from typing import Any
 
 from .base import CONTRADICTED
+from .caveats import few
 from .labels import NAMES, Labels
 from .wording import number, share, share_interval
 
@@ -28,6 +29,49 @@ def report_count(result: Any) -> str:
 
 #: Assumption of the loglinear model, if no interaction was added.
 NO_INTERACTIONS = "The model has no interaction of three or more questions"
+
+
+#: Numbers of pairs of questions that a headline and another sentence name.
+_IN_HEADLINE, _IN_SENTENCE = 2, 6
+
+
+def headline_assumption(result: Any, labels: Labels = NAMES) -> str:
+    """Return the assumptions of a model, as the beginning of a headline; empty without a model."""
+    model = result.model_fit
+    if model is None:
+        return ""
+    besides = " besides those named" if model.interactions or model.added else ""
+    begin = f"Assuming no interaction of three or more questions{besides}"
+    pairs = _pairs(model.unasked_pairs, labels)
+    if not pairs:
+        return f"{begin}: "
+    if len(pairs) == 1:
+        return f"{begin}, and independence of {pairs[0]} given the other answers: "
+    return (
+        f"{begin}, and independence given the other answers of {number(len(pairs))} pairs of"
+        f" questions that no report asks together ({few(pairs, _IN_HEADLINE)}): "
+    )
+
+
+def _unasked_pairs(result: Any, labels: Labels) -> list[str]:
+    """State which pairs of questions a model assumes to be independent; empty if there are none."""
+    pairs = _pairs(result.model_fit.unasked_pairs, labels)
+    if not pairs:
+        return []
+    if len(pairs) == 1:
+        asked, they = f"{pairs[0]} together", "they are"
+    else:
+        asked = f"these {number(len(pairs))} pairs together: {few(pairs, _IN_SENTENCE)}"
+        they = "each two are"
+    return [
+        f"No report asks {asked}. The model assumes that {they} independent given the other"
+        " answers; the reports cannot show whether that is true. Where it is not, estimates that"
+        " combine these questions are biased, and their intervals do not include this bias."
+    ]
+
+
+def _pairs(pairs: Sequence[Sequence[str]], labels: Labels) -> list[str]:
+    return [" and ".join(map(labels.quoted, pair)) for pair in pairs]
 
 
 def contradicted(result: Any, labels: Labels = NAMES) -> list[str]:
@@ -82,7 +126,7 @@ def assumptions(result: Any, labels: Labels = NAMES) -> list[str]:
         line += ")"
         if clearest is not None and model.contradicted:
             line += f". Try interactions = {','.join(clearest.attributes)}"
-    lines = [*design, f"{line}."]
+    lines = [*design, f"{line}.", *_unasked_pairs(result, labels)]
     lines += [
         f"The interaction {_combined(each.attributes, labels)} was added because the reports speak"
         f" against the model without it (p = {each.p_value:.2g})."

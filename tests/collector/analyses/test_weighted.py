@@ -99,7 +99,8 @@ def test_shares_that_cannot_be_weighted_are_undefined_with_a_reason():
         assert (row.reliability, row.value) == ("not usable", None)
         assert row.undefined.startswith(reason)
     assert caveats(result, "weights") == []
-    assert WEIGHTED.headline(result) == "With these margins no share is defined."
+    said = f"With these margins no share is defined: {reason}"
+    assert WEIGHTED.headline(result).startswith(said)
     [said] = [each for each in WEIGHTED.present(result).warnings if reason in each]
     assert said.startswith(f"Undefined, because {reason}")
     assert all(str(row[2]).startswith(reason) for row in WEIGHTED.present(result).grid.rows)

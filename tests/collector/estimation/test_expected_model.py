@@ -66,6 +66,12 @@ def test_planned_errors_are_those_of_fitted_models(name, surveys):
         np.testing.assert_allclose(np.sqrt(np.mean(real, axis=0)), planned, rtol=0.05)
 
 
-def test_reports_that_do_not_identify_pairs_have_no_model():
+def test_reports_that_do_not_identify_pairs_have_no_model_of_them():
     schema = schema_of((4, 3, 4, 3))
-    assert expected_model(schema, split("19", 1)(schema), 1_000) is None
+    mechanism, pairs = split("19", 1)(schema), [*combinations(schema.names, 2)]
+    assert expected_model(schema, mechanism, 1_000, terms=pairs) is None
+    # By default, a model has the interactions of the pairs that are asked together.
+    views = Survey("s", "S", schema, mechanism).perturbation.views
+    assert [each.positions for each in views] == [(0,), (2,), (1, 3)]
+    alone = [(name,) for name in schema.names]
+    assert expected_model(schema, mechanism, 1_000).terms == [*alone, ("b", "d")]

@@ -5,7 +5,6 @@ from itertools import chain, combinations
 import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES, answer, identified
-from halftruth_collector.estimation.association import UNIDENTIFIED
 from halftruth_collector.estimation.identified import IdentifiedSets
 from halftruth_collector.estimation.itemsets import count_itemsets
 from halftruth_collector.estimation.reconstruction import reconstruction
@@ -94,9 +93,7 @@ def unequal():
 
 def test_every_analysis_begins_with_questions_that_are_asked_together(unequal):
     offered = {each.name for each in identified(unequal.survey)}
-    assert {"crosstab", "comparison", "measures", "regression", "risk", "weighted"} <= offered
-    # Weighted records are of all questions together.
-    assert "microdata" not in offered
+    assert offered == set(ANALYSES) - {"waves"}
     for name in offered:
         result = answer(ANALYSES[name], unequal, ANALYSES[name].start(unequal.survey))
         assert len(result.estimates), name
@@ -119,13 +116,16 @@ def test_itemsets_are_those_of_tables_that_are_identified(unequal):
 def test_a_map_leaves_out_pairs_that_no_report_tells_of(unequal):
     result = answer(ANALYSES["measures"], unequal, MeasuresQuery())
     for row in result.rows:
-        known = {row["row"], row["column"]} <= {"a", "b", "c"} or {
-            row["row"],
-            row["column"],
-        } == {"d", "e"}
-        assert (row.undefined == UNIDENTIFIED) == (not known)
-    # a with b, a with c, b with c, d with e.
-    assert result.tests[0].hypotheses == 4
+        pair = {row["row"], row["column"]}
+        assert pair <= {"a", "b", "c"} or pair == {"d", "e"}
+        assert row.undefined is None
+    # a with b, a with c, b with c, d with e, in both directions.
+    assert (len(result.rows), result.tests[0].hypotheses) == (8, 4)
+    [said] = [each.sentence for each in result.caveats if each.code == "asked together"]
+    assert said == (
+        "Reports ask 4 of the 15 pairs of questions together; only pairs of questions that are"
+        " asked together are estimated."
+    )
     assert {result.rows[result.claims[0].rows[0]][side] for side in ("row", "column")} == {"a", "b"}
 
 

@@ -10,12 +10,13 @@ from .adequacy import LackOfFit, adequacy
 from .cached import cached_model, completed, described
 from .fit import LoglinearModel, at_independence, fit_model, off_the_edge
 from .perturbed_outcome import Reported, channel_of_outcome, perturbed_outcome_regression
-from .tables import ModelTable, shares
+from .tables import ModelTable, ModelTables, shares
 
 __all__ = [
     "LackOfFit",
     "LoglinearModel",
     "ModelTable",
+    "ModelTables",
     "Reported",
     "adequacy",
     "at_independence",

@@ -8,7 +8,7 @@ from halftruth_shared.analyses.base import ModelFit, TestedInteraction
 
 from ..counts import Counts, CountsKey, RecentResults, key_of
 from .adequacy import adequacy, has_room, omitted_interactions, size_of_tests
-from .fit import LoglinearModel, fit_model
+from .fit import LoglinearModel, asked_pairs, fit_model
 
 #: Number of cached models; the largest takes about twenty megabytes.
 _KEPT = 8
@@ -41,7 +41,7 @@ def cached_model(
     interactions: Sequence[Collection[str]] = (),
     attributes: Sequence[str] | None = None,
 ) -> LoglinearModel:
-    """Return the model of all pairs and further interactions, cached by counts; see `fit_model`."""
+    """Return the model of asked pairs and further interactions, cached; see `fit_model`."""
     terms, names = _asked(survey, interactions, attributes)
     return _fitted(survey, counts, terms, names)
 
@@ -97,7 +97,7 @@ def _fitted(
     survey: Survey, counts: Counts, interactions: _Terms, names: tuple[str, ...]
 ) -> LoglinearModel:
     def fit() -> LoglinearModel:
-        return fit_model(survey, counts, [*combinations(names, 2), *interactions], names)
+        return fit_model(survey, counts, [*asked_pairs(survey, names), *interactions], names)
 
     return _FITTED.get((key_of(survey, counts), interactions, names), fit)
 
@@ -113,6 +113,7 @@ def _described(
     model = _fitted(survey, counts, every, names)
     tested = _tested(survey, counts, every, names)
     clearest = None if isinstance(tested, str) else tested
+    included = set(model.design.terms)
     return ModelFit(
         attributes=list(model.schema.names),
         interactions=[
@@ -120,10 +121,15 @@ def _described(
                 attributes=list(term), p_value=_p_value(survey, counts, term, every, names)
             )
             for term in interactions
-            # All pairwise interactions are in every model.
+            # Every model has the interactions of all pairs that are asked together.
             if len(term) > 2
         ],
         added=[*added],
+        unasked_pairs=[
+            [model.schema.names[axis] for axis in pair]
+            for pair in combinations(range(len(model.schema.names)), 2)
+            if pair not in included
+        ],
         converged=model.converged,
         p_value=None if clearest is None else clearest.p_value,
         clearest=clearest,

@@ -12,7 +12,6 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 
 import numpy as np
 from halftruth_shared import DomainTooLarge, EstimateError, Schema, Survey
@@ -53,10 +52,19 @@ def schema_of(whole: Schema, attributes: Sequence[str] | None) -> Schema:
     return Schema(tuple(whole.attributes[j] for j in positions))
 
 
-def axes_of(schema: Schema, terms: Sequence[Collection[str]] | None) -> list[tuple[int, ...]]:
-    """Return the axes of the highest-order interactions; all pairs by default."""
+def asked_pairs(survey: Survey, names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the pairs of some attributes that some report asks together."""
+    schema, family = survey.schema, reconstruction(survey).identified_sets
+    pairs = family.pairs(schema.positions(names))
+    return [(schema.names[one], schema.names[other]) for one, other in pairs]
+
+
+def axes_of(
+    survey: Survey, schema: Schema, terms: Sequence[Collection[str]] | None
+) -> list[tuple[int, ...]]:
+    """Return the axes of the highest-order interactions; by default those of `asked_pairs`."""
     if terms is None:
-        return list(combinations(range(len(schema.names)), 2))
+        terms = asked_pairs(survey, schema.names)
     return [schema.positions(list(term), "terms") for term in terms]
 
 
@@ -297,8 +305,9 @@ def fit_model(
     survey : Survey
     counts : Counts
     terms : sequence of collections of str, optional
-        Highest-order interactions, by attributes; all pairs by default. Their lower-order parts and
-        all main effects are included.
+        Highest-order interactions, by attributes; by default all pairs that some report asks
+        together. Their lower-order parts and all main effects are included. Other pairs are
+        assumed to be independent given the other answers.
     attributes : sequence of str, optional
         All by default. Views of a split questionnaire with further attributes contribute only if
         they are answered by k-ary randomized response.
@@ -327,7 +336,7 @@ def fit_model(
     """
     counts.check(survey)
     schema = schema_of(survey.schema, attributes)
-    design = Design(schema.shape, axes_of(schema, terms))
+    design = Design(schema.shape, axes_of(survey, schema, terms))
     parts = report_parts(survey.perturbation, counts, schema.names)
     for term in design.terms:
         if not is_identified(term, parts):
@@ -363,12 +372,12 @@ def at_independence(survey: Survey, counts: Counts, model: LoglinearModel) -> Lo
 def at_even_answers(
     survey: Survey, counts: Counts, attributes: Sequence[str]
 ) -> LoglinearModel | None:
-    """Return the expected model of all pairs for evenly spread answers, without a penalty.
+    """Return the expected model of asked pairs for evenly spread answers, without a penalty.
 
     Its covariance is the expected one, independent of all estimates. None if it is not identified.
     """
     schema = schema_of(survey.schema, attributes)
-    design = Design(schema.shape, axes_of(schema, None))
+    design = Design(schema.shape, axes_of(survey, schema, None))
     parts = report_parts(survey.perturbation, counts, schema.names)
     if not all(is_identified(term, parts) for term in design.terms):
         return None

@@ -10,11 +10,14 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
+from halftruth_shared import ParameterError, Survey
 from halftruth_shared.analyses.base import Target
 from halftruth_shared.channels.axes import Places
 
 from ..bounds import Array
 from ..counts import Counts
+from ..identified import IdentifiedSets
+from ..reconstruction import reconstruction
 from ..table import Table, TableSource, with_sums
 from ..variances import UnitVariance
 from .fit import LoglinearModel
@@ -115,15 +118,46 @@ _MARGINS = 2**24
 
 
 class ModelTables(TableSource):
-    """Source of model-based tables, from a model fitted to the same counts."""
+    """Source of model-based tables, from a model fitted to the same counts.
 
-    def __init__(self, model: LoglinearModel) -> None:
+    The model assumes that attributes which no report asks together are independent given the other
+    answers. A table that follows from this assumption alone is refused: that of two such
+    attributes, and that of attributes which no chain of asked pairs connects.
+    """
+
+    def __init__(self, survey: Survey, model: LoglinearModel) -> None:
         super().__init__(model.schema)
-        self.model = model
+        self.model, self._unbiased = model, reconstruction(survey)
+        self._asked = self._unbiased.identified_sets
+        self._places = survey.schema.positions(model.schema.names)
+
+    @cached_property
+    def identified_sets(self) -> IdentifiedSets:
+        """Sets of attributes of which every pair is asked together."""
+        return self._asked.cliques(self._places)
+
+    def check(self, attributes: Sequence[str]) -> None:
+        positions = [self._places[axis] for axis in self.schema.positions(attributes)]
+        if self._asked.hang_together(positions):
+            return
+        part = self._asked.largest_component(positions)
+        others = [j for j in positions if j not in part]
+        source = self._unbiased
+        expected = f"attributes such as {source.listing(part)}"
+        if len(part) == 1:
+            asked = [source.asked_with(j) for j in positions if self._asked.partners(j)]
+            expected = f"others: {'; '.join(asked) or 'all attributes are asked alone'}"
+        raise ParameterError(
+            f"attributes: no report asks {source.listing(others)} together with"
+            f" {source.listing(part)}, and a model only assumes that they are independent; expected"
+            f" {expected}",
+            field="attributes",
+        )
 
     def complete(self, counts: Counts) -> bool:
         cells = np.prod([size + 1.0 for size in self.schema.shape])
-        return bool(cells * self.model.design.parameters <= _MARGINS)
+        small = bool(cells * self.model.design.parameters <= _MARGINS)
+        return small and super().complete(counts)
 
     def table(self, counts: Counts, attributes: Sequence[str]) -> ModelTable:
         return shares(self.model, attributes)

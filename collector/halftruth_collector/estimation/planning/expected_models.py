@@ -39,7 +39,7 @@ def expected_model(
     attributes : sequence of str, optional
         All by default.
     terms : sequence of collections of str, optional
-        Highest-order interactions; all pairs by default.
+        Highest-order interactions; by default all pairs that some report asks together.
     people : ndarray, optional
         Shares of the people by these attributes, in the order of the survey; by default all
         feasible combinations of answers are equally frequent.
@@ -51,12 +51,12 @@ def expected_model(
     """
     survey = Survey("plan", "Plan", schema, mechanism)
     part = schema_of(schema, attributes)
-    design = Design(part.shape, axes_of(part, terms))
+    design = Design(part.shape, axes_of(survey, part, terms))
     reports = _expected_reports(survey)
     parts = report_parts(survey.perturbation, reports, part.names)
     if not all(is_identified(term, parts) for term in design.terms):
         return None
-    theta = np.zeros(design.parameters) if people is None else _parameters(part, terms, people)
+    theta = np.zeros(design.parameters) if people is None else _parameters(part, design, people)
     likelihood = PenalizedLikelihood(part, design, parts, penalties(design))
     probabilities, share = likelihood.at(theta).probabilities, respondents / reports.reports
     expected = [replace(p, counts=p.counts.sum() * share * probabilities(p)) for p in parts]
@@ -75,11 +75,12 @@ def _expected_reports(survey: Survey) -> Counts:
     return Counts.from_cells(survey, cells, expected)
 
 
-def _parameters(schema: Schema, terms: Sequence[Collection[str]] | None, people: Array) -> Array:
+def _parameters(schema: Schema, design: Design, people: Array) -> Array:
     """Return θ of the model of people with these shares, from their unperturbed answers."""
     public = Schema(tuple(replace(each, sensitive=False) for each in schema.attributes))
     unperturbed = RandomizedResponse(dict.fromkeys(public.names, "1"))
     survey = Survey("people", "People", public, unperturbed)
     number = np.rint(people / people.sum() * _PEOPLE).astype(np.int64)
     counts = Counts.from_cells(survey, np.argwhere(number), number[number > 0])
+    terms = [[schema.names[axis] for axis in term] for term in design.terms]
     return fit_model(survey, counts, terms).coefficients

@@ -307,6 +307,8 @@ class Expectation:
         deviations, comparable with a yes/no predictor (Gelman 2008).
         """
         *predictors, outcome = names
+        if not all(self.identifies([name, outcome]) for name in predictors):
+            return math.inf
         attribute = self.schema.attributes[self.schema.position(outcome)]
         present = attribute.categories[self._middle_answer(outcome)]
         query = RegressionQuery(outcome=outcome, predictors=predictors, present={outcome: present})
