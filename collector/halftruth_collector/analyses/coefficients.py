@@ -11,9 +11,8 @@ from halftruth_shared.analyses.regression import RegressionQuery
 from halftruth_shared.results import QUANTITIES, AnswerSets, EstimateColumns, Key
 
 from ..estimation.bounds import Array
-from ..estimation.columns import columns
 from ..estimation.equation import Equation, Factor
-from ..estimation.estimates import normal_sets
+from ..estimation.estimates import fixed_sets, normal_sets
 from ..estimation.regression import Regression
 from ..estimation.reliability import NOT, grades
 from ..estimation.selection import adjusted_p_values
@@ -70,20 +69,22 @@ def coefficient_rows(
         ("intercept", "odds", slice(0, 1)),
         ("coefficient", "odds_ratio", slice(1, None)),
     ):
-        tested = {
-            "grade": grade[rows],
-            "statistic": z[rows],
-            "p_value": p_values[rows],
-            "adjusted": None if name == "intercept" else adjusted,
-            "undefined": undefined,
-        }
-        value, error = found.value[rows], found.standard_error[rows]
-        parts.append(columns(QUANTITIES[name], value, error, sets[rows], **tested))
-        places.append(np.arange(len(terms))[rows])
+        chosen = np.arange(len(terms))[rows]
+        tested = None if name == "intercept" else adjusted
+        kept = replace(
+            found.take(chosen),
+            of=QUANTITIES[name],
+            statistic=z[rows],
+            p_value=p_values[rows],
+            undefined=undefined,
+        )
+        parts.append(kept.columns(query.confidence, grade=grade[rows], adjusted=tested))
+        places.append(chosen)
         if odds_scale:
-            odds_sets = odds_ends[0, rows], odds_ends[1, rows]
-            parts.append(columns(QUANTITIES[of_odds], odds[0, rows], error, odds_sets, **tested))
-            places.append(places[-1])
+            odds_sets = fixed_sets(*odds_ends[:, rows])
+            ratios = replace(kept, of=QUANTITIES[of_odds], value=odds[0, rows], sets=odds_sets)
+            parts.append(ratios.columns(query.confidence, grade=grade[rows], adjusted=tested))
+            places.append(chosen)
     gradient = np.eye(len(terms))[np.concatenate(places)]
     covariance = gradient @ found.covariance @ gradient.T
     if fit.effects is not None:

@@ -22,9 +22,8 @@ from msgspec.structs import replace
 
 from ..estimation.answers import category_code
 from ..estimation.bounds import normal_quantile
-from ..estimation.columns import columns, covariance_of
 from ..estimation.contrasts import AnswerByGroup, compare_groups, shares_of, trend_of
-from ..estimation.estimates import Estimates, joint_covariance
+from ..estimation.estimates import Estimates, covariance_of, joint_covariance
 from ..estimation.independence import margins_within
 from ..estimation.intervals import INTERVAL
 from ..estimation.reliability import NOT, grades
@@ -80,7 +79,8 @@ def compute(counted: AnalysisContext, query: ComparisonQuery) -> Result[Comparis
     if query.trend:
         every.append(trend_of(groups, query.confidence))
         rows.add(every[2].columns(query.confidence))
-    rows.add(columns(QUANTITIES["people"], table.reports * groups.base), group=names)
+    people = Estimates.numbers(QUANTITIES["people"], table.reports * groups.base)
+    rows.add(people.columns(), group=names)
     covariance = None
     if query.covariance:
         unknown = np.full((len(names), len(names)), np.nan)

@@ -16,7 +16,7 @@ from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.showing import report_count
 from halftruth_shared.results.wording import number
 
-from ..estimation.columns import columns
+from ..estimation.estimates import Estimates
 from .base import Analysis, AnalysisContext
 from .deciding import AtLevel
 
@@ -31,7 +31,7 @@ def compute(counted: AnalysisContext, query: CountsQuery) -> Result[CountsQuery]
     return counted.result(
         query,
         keys,
-        columns(QUANTITIES["reports"], counts.counts),
+        Estimates.numbers(QUANTITIES["reports"], counts.counts).columns(),
         caveats=[note("perturbed")],
     )
 

@@ -32,9 +32,8 @@ from numpy.typing import NDArray
 from ..estimation.answers import present_items
 from ..estimation.association import estimate_measures, graded, in_order
 from ..estimation.bounds import Array, normal_quantile
-from ..estimation.columns import columns, covariance_of
 from ..estimation.contrasts import shares_within
-from ..estimation.estimates import Estimates, shares_of_table
+from ..estimation.estimates import Estimates, covariance_of, fixed_sets, shares_of_table
 from ..estimation.independence import Departures, IndependenceTest, margins_within
 from ..estimation.intervals import INTERVAL, UNDEFINED
 from ..estimation.reliability import NOT, grades
@@ -242,7 +241,8 @@ def _bases(
     people, *ends = counted.people(of, others, query.confidence)
     reports = float(counted.counts.reports)
     number = QUANTITIES["people"].within(0.0, reports, reports)
-    parts = [columns(number, people, ends=(ends[0], ends[1]))]
+    counts = Estimates.numbers(number, people)
+    parts = [dataclasses.replace(counts, sets=fixed_sets(*ends)).columns()]
     if of:
         table = counted.estimator.table(of, answering=others)
         base = dataclasses.replace(shares_of_table(table, QUANTITIES["base"]), parts=None)

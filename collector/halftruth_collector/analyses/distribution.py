@@ -24,7 +24,6 @@ from msgspec.structs import replace
 
 from ..estimation.answers import answers_of
 from ..estimation.bounds import Array
-from ..estimation.columns import columns
 from ..estimation.distribution import GroupedAnswers, Scale, scale_of
 from ..estimation.estimates import Estimates
 from ..estimation.selection import adjusted_p_values
@@ -66,7 +65,9 @@ def compute(counted: AnalysisContext, query: DistributionQuery) -> Result[Distri
     rows.add_shares(every)
     base = np.concatenate([each.base for each in every])
     rows.add(
-        columns(QUANTITIES["people"], counted.estimator.table([attribute.name]).reports * base),
+        Estimates.numbers(
+            QUANTITIES["people"], counted.estimator.table([attribute.name]).reports * base
+        ).columns(),
         group=rows.names[: len(base)],
     )
     falls = any((each.shares(each.table.value)[each.defined] < 0).any() for each in every)

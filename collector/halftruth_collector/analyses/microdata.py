@@ -25,7 +25,7 @@ from halftruth_shared.results.wording import number
 
 from ..estimation.automatic import MODELLED_CELLS
 from ..estimation.calibration import known_margins
-from ..estimation.columns import columns
+from ..estimation.estimates import Estimates
 from ..estimation.model import ModelTables
 from ..estimation.model.records import raked, weighted_records
 from ..estimation.reconstruction import reconstruction
@@ -71,7 +71,9 @@ def compute(counted: AnalysisContext, query: MicrodataQuery) -> MicrodataResult:
         **origin,
         query=query,
         keys=answer_keys(schema, names, records.codes[order]),
-        estimates=columns(QUANTITIES["weight"], records.weights[order], grade=USABLE),
+        estimates=Estimates.numbers(QUANTITIES["weight"], records.weights[order]).columns(
+            grade=USABLE
+        ),
         caveats=caveats,
         variables=[*_variables(attributes)],
         replicates=records.replicates[order].T.tolist(),

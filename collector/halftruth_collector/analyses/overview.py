@@ -23,7 +23,7 @@ from halftruth_shared.results.showing import report_count
 from halftruth_shared.results.wording import half_width, percent
 
 from ..estimation.bounds import TOO_SMALL, normal_quantile
-from ..estimation.columns import columns
+from ..estimation.estimates import Estimates
 from ..estimation.intervals import SHARE, mean_of
 from ..estimation.options import chosen_code, mean_number, mean_share
 from ..estimation.reliability import RELIABILITIES
@@ -95,7 +95,9 @@ def _question(counted: AnalysisContext, query: OverviewQuery, name: str) -> tupl
 
 def _effective(known: Sequence[float | None]) -> list[_Part]:
     least = min((reports for reports in known if reports is not None), default=None)
-    return [] if least is None else [(columns(QUANTITIES["effective_reports"], [least]), None)]
+    if least is None:
+        return []
+    return [(Estimates.numbers(QUANTITIES["effective_reports"], [least]).columns(), None)]
 
 
 def _multiple_response(
@@ -153,20 +155,20 @@ def _mean_number(
     of = mean_of([0, len(options)], name="mean_number")
     mean, error = mean_number(counted.of_all, _with_missing(counted, options))
     if np.isnan(mean):
-        return columns(of, [np.nan], undefined=f"who answered has a share {TOO_SMALL}")
-    width = normal_quantile(1 - query.confidence) * error
-    return columns(of, [mean], error, (mean - width, mean + width))
+        reason = f"who answered has a share {TOO_SMALL}"
+        return Estimates.numbers(of, [np.nan], reason).columns()
+    return Estimates.normal(of, [mean], [error]).columns(query.confidence)
 
 
 def _missing(
     counted: AnalysisContext, query: OverviewQuery, options: Sequence[Attribute]
 ) -> Iterator[_Part]:
     """Yield the share of each missing category, which all options have in common."""
-    every, quantile = _with_missing(counted, options), normal_quantile(1 - query.confidence)
+    every = _with_missing(counted, options)
     for category in every[0].missing:
         share, error = mean_share(counted.of_all, every, category)
-        ends = (share - quantile * error, share + quantile * error)
-        yield columns(QUANTITIES["missing"], [share], error, ends), [category]
+        found = Estimates.normal(QUANTITIES["missing"], [share], [error])
+        yield found.columns(query.confidence), [category]
 
 
 def _with_missing(counted: AnalysisContext, options: Sequence[Attribute]) -> list[Attribute]:

@@ -28,10 +28,10 @@ from numpy.typing import NDArray
 from ..estimation.answers import answers_of, nothing_missing, presence
 from ..estimation.automatic import FEW_PREDICTORS, determines_regression, modelled
 from ..estimation.bounds import Array
-from ..estimation.columns import covariance_of
 from ..estimation.contrasts import AnswerByGroup, compare_groups
 from ..estimation.domain import Domain
 from ..estimation.equation import Equation, equation
+from ..estimation.estimates import covariance_of
 from ..estimation.linear import fit_linear_pairs, fit_linear_table
 from ..estimation.model import (
     LoglinearModel,

@@ -1,5 +1,6 @@
 """Risk of disclosure by linking."""
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import combinations
@@ -26,7 +27,7 @@ from halftruth_shared.results.wording import percent
 from ..disclosure.linking import LinkingRisk, linking_risk_of, shape_of
 from ..disclosure.risk_errors import LEVEL, MOST_PROBABILITIES, REPLICATES, Bands, bands_of
 from ..estimation.bounds import Array
-from ..estimation.columns import columns
+from ..estimation.estimates import Estimates, fixed_sets
 from ..estimation.intervals import table_intervals
 from ..estimation.likelihood import project_to_simplex
 from ..estimation.reconstruction import reconstruction
@@ -174,7 +175,10 @@ def _result(
     cells = np.argwhere(there)[order]
 
     def rows(name: str, values: Any, ends: tuple[Any, Any] | None) -> EstimateColumns:
-        return columns(QUANTITIES[name], values, ends=ends, grade=None if ends else grade)
+        found = Estimates.numbers(QUANTITIES[name], values)
+        if ends is None:
+            return found.columns(grade=grade)
+        return dataclasses.replace(found, sets=fixed_sets(*ends)).columns()
 
     of_cells, parts = _of_cells(risks), []
     for name, values in of_cells.items():

@@ -14,8 +14,7 @@ from halftruth_shared.results.caveats import Weight
 
 from ..estimation import Estimator
 from ..estimation.bounds import Array
-from ..estimation.columns import columns
-from ..estimation.estimates import shares_of_table
+from ..estimation.estimates import Estimates, shares_of_table
 from ..estimation.reliability import WELL_FILLED, guess_reliability, reliability, typical
 
 
@@ -41,7 +40,7 @@ def share_columns(
             typical = msgspec.structs.replace(typical, learned=False)
         word = guess_reliability(typical)
         guesses = msgspec.structs.replace(
-            columns(of, support), reliability=Texts.constant(word, support.size)
+            Estimates.numbers(of, support).columns(), reliability=Texts.constant(word, support.size)
         )
         values = {"reliability": word, **msgspec.structs.asdict(typical), **about}
         weight: Weight = "note" if word == "usable" else "warning"

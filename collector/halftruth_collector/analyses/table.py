@@ -15,7 +15,7 @@ from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.layout import in_words
 from halftruth_shared.results.wording import number, quoted
 
-from ..estimation.columns import covariance_of
+from ..estimation.estimates import covariance_of
 from .base import Analysis, AnalysisContext, answer_keys, names_of_clearest
 from .deciding import AtLevel, as_selected, selected_sets
 from .shares import share_columns

@@ -26,8 +26,7 @@ from msgspec.structs import replace
 
 from ..estimation.bounds import Array
 from ..estimation.calibration import Margin, Weighted, calibrate, known_margins, rake
-from ..estimation.columns import columns, covariance_of
-from ..estimation.estimates import shares_of_table
+from ..estimation.estimates import Estimates, covariance_of, shares_of_table
 from ..estimation.reconstruction import reconstruction
 from .base import Analysis, AnalysisContext, RowBuilder, asked_together, clearest, wanted_groups
 from .deciding import AtLevel, as_selected, selected_sets
@@ -121,7 +120,7 @@ def _weighted(
         unweighted.columns(query.confidence),
         # It is a ratio of two known errors, and therefore has no standard error.
         replace(
-            columns(QUANTITIES["design_effect"], effect),
+            Estimates.numbers(QUANTITIES["design_effect"], effect).columns(),
             reliability=Texts.of(["usable" if known else None for known in np.isfinite(effect)]),
         ),
     ]

@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 
 from .answers import answered, answers_of, presence
 from .bounds import Array, normal_quantile, significantly_positive
-from .columns import columns
 from .derived import merged
 from .estimates import Estimates, delta_error, differentiate, normal_sets
 from .estimator import Estimator
@@ -385,7 +384,8 @@ def _concentrations(
             order += [place for place, _, _ in members]
     if unknown:
         nothing = np.full(len(unknown), np.nan)
-        parts.append(columns(quantity(measure.name), nothing, undefined=UNIDENTIFIED))
+        without = Estimates.numbers(quantity(measure.name), nothing, UNIDENTIFIED)
+        parts.append(without.columns())
     return EstimateColumns.concatenate(parts).take(np.argsort([*order, *unknown]))
 
 

@@ -10,9 +10,10 @@ further axes, and complex numbers. So it may use +, −, ×, ÷, powers, exp, lo
 and `numpy.where` with conditions on the real part, but not abs, max or norms.
 
 An interval is a function of the level and is not truncated to the possible range. A row, a headline
-and a chart ask the same function; `columns` truncates it, where numbers become a result.
+and a chart ask the same function; `Estimates.columns` truncates it, where numbers become a result.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,8 +24,18 @@ from halftruth_shared.results import EstimateColumns, Quantity, Texts
 from numpy.typing import ArrayLike, NDArray
 
 from .bounds import Array, normal_quantile, significantly_positive
-from .columns import columns
-from .intervals import ConfidenceSets, fieller_sets, intervals_at, share_interval
+from .intervals import (
+    EMPTY,
+    EVERYTHING,
+    KINDS,
+    OUTSIDE,
+    UNDEFINED,
+    ConfidenceSets,
+    fieller_sets,
+    intervals_at,
+    share_interval,
+)
+from .reliability import NOT, RELIABILITIES, grades, margin
 from .table import Table
 from .variances import ratio_covariance
 
@@ -102,6 +113,16 @@ def normal_sets(value: Array, error: Array) -> Sets:
     )
 
 
+def fixed_sets(lower: ArrayLike, upper: ArrayLike) -> Sets:
+    """Return intervals of one level, whatever the quantile."""
+    return lambda _: ConfidenceSets.intervals(lower, upper)
+
+
+def no_sets(_: float) -> ConfidenceSets:
+    """Raise TypeError: these numbers have no errors."""
+    raise TypeError("these numbers have no errors")
+
+
 @dataclass(frozen=True, eq=False)
 class Estimates:
     """K estimates of one quantity, with their errors.
@@ -126,7 +147,7 @@ class Estimates:
         Perturbation errors and sampling errors.
     statistic, p_value : ndarray, optional
         Of the test of no effect; NaN where there is none.
-    undefined : sequence of str or None, optional
+    undefined : str, or sequence of str or None, optional
         Reason why a value is undefined.
     """
 
@@ -140,7 +161,19 @@ class Estimates:
     parts: tuple[Array, Array] | None = None
     statistic: Array | None = None
     p_value: Array | None = None
-    undefined: "Sequence[str | None] | Texts | None" = None
+    undefined: "Sequence[str | None] | Texts | str | None" = None
+
+    @classmethod
+    def numbers(cls, of: Quantity, value: ArrayLike, undefined: str | None = None) -> "Estimates":
+        """Return numbers without errors."""
+        values = np.ravel(np.asarray(value, float))
+        return cls(of, values, np.full(len(values), np.nan), no_sets, undefined=undefined)
+
+    @classmethod
+    def normal(cls, of: Quantity, value: ArrayLike, error: ArrayLike) -> "Estimates":
+        """Return estimates with symmetric normal intervals."""
+        values, errors = np.asarray(value, float), np.asarray(error, float)
+        return cls(of, values, errors, normal_sets(values, errors))
 
     @classmethod
     def contrast(cls, table: Table, function: Function, of: Quantity) -> "Estimates":
@@ -323,7 +356,7 @@ class Estimates:
 
     def columns(
         self,
-        confidence: float,
+        confidence: float = 0.95,
         *,
         quantile: float | None = None,
         grade: ArrayLike | None = None,
@@ -331,22 +364,84 @@ class Estimates:
     ) -> EstimateColumns:
         """Return the estimates as columns of a result, with intervals of a level.
 
-        A level so close to 1 that it would be lost to rounding is given by its normal `quantile`.
+        Intervals are truncated to the possible range. The reliability follows from their margins
+        before that, since precision does not depend on the distance from a limit.
+
+        Parameters
+        ----------
+        confidence : float
+        quantile : float, optional
+            The normal quantile of a level so close to 1 that it would be lost to rounding.
+        grade : array_like, optional
+            Positions in `RELIABILITIES`, if the precision is known from another source.
+        adjusted : array_like, optional
+            P-values adjusted for other tests.
         """
-        if quantile is None:
-            quantile = normal_quantile(1 - confidence)
-        return columns(
-            self.of,
-            self.value,
-            self.standard_error,
-            self.sets(quantile),
-            grade=grade,
-            errors=self.parts,
-            statistic=self.statistic,
-            p_value=self.p_value,
-            adjusted=adjusted,
-            undefined=self.undefined,
+        count, of = self.value.size, self.of
+
+        def numbers(column: ArrayLike | None) -> Array | None:
+            if column is None:
+                return None
+            whole = np.broadcast_to(np.ravel(np.asarray(column, float)), count)
+            return None if np.isnan(whole).all() else whole
+
+        perturbation, sampling = self.parts or (None, None)
+        found: dict[str, Any] = {
+            "standard_error_log" if of.logarithmic else "standard_error": self.standard_error,
+            "statistic": self.statistic,
+            "p_value": self.p_value,
+            "adjusted_p_value": adjusted,
+            "perturbation_error": perturbation,
+            "sampling_error": sampling,
+        }
+        found = {name: numbers(column) for name, column in found.items()}
+        reasons = self.undefined
+        if isinstance(reasons, str):
+            reasons = Texts.constant(reasons, count)
+        elif reasons is not None and not isinstance(reasons, Texts):
+            reasons = Texts.of([reason or None for reason in reasons])
+        if reasons is not None and (reasons.codes >= 0).any():
+            found["undefined"] = reasons
+        if self.sets is not no_sets:
+            if quantile is None:
+                quantile = normal_quantile(1 - confidence)
+            found |= _columns_of_sets(of, self.sets(quantile), grade)
+        elif grade is not None:
+            found["reliability"] = Texts(np.broadcast_to(np.ravel(grade), count), RELIABILITIES)
+        return EstimateColumns(
+            quantity=Texts.constant(of.name, count), value=np.ravel(self.value), **found
         )
+
+
+def _columns_of_sets(
+    of: Quantity, whole: ConfidenceSets, grade: ArrayLike | None
+) -> dict[str, Any]:
+    """Return the columns of the truncated confidence sets, and of the reliability."""
+    if grade is None:
+        # Only intervals have a margin that is a factor.
+        margins = margin(whole.lower, whole.upper, ratio=True) if of.ratio else whole.half_width
+        grade = grades(margins / of.unit, ratio=of.ratio)
+    sets = whole.within(of)
+    grade = np.where(sets.kind == EMPTY, NOT, np.ravel(grade))
+    outside, everything = sets.kind == OUTSIDE, sets.kind == EVERYTHING
+    low, high = sets.lower, sets.upper
+    with np.errstate(invalid="ignore"):
+        below, above = low >= of.lower, high <= of.upper
+    least = np.where(outside, np.where(below, of.lower, np.maximum(high, of.lower)), low)
+    most = np.where(outside, np.where(above, of.upper, np.minimum(low, of.upper)), high)
+    gap = outside & below & above
+    found: dict[str, Any] = {
+        "lower": np.where(everything, of.lower, least),
+        "upper": np.where(everything, of.upper, most),
+        "set": Texts(np.where(sets.kind == UNDEFINED, -1, sets.kind), KINDS),
+        "reliability": Texts(grade, RELIABILITIES),
+    }
+    if gap.any():
+        found |= {
+            "gap_lower": np.where(gap, low, np.nan),
+            "gap_upper": np.where(gap, high, np.nan),
+        }
+    return found
 
 
 def shares_of_table(table: Table, of: Quantity) -> Estimates:
@@ -372,3 +467,21 @@ def joint_covariance(estimates: Sequence[Estimates]) -> Array:
     gradient = np.vstack([each.gradient for each in estimates])
     table, _ = estimates[0].source
     return np.asarray(gradient @ table.identified_covariance() @ gradient.T)
+
+
+def covariance_of(*blocks: Array) -> list[list[float | None]]:
+    """Return a covariance in the format of messages, with null if unknown, as between blocks."""
+    size = sum(len(block) for block in blocks)
+    whole, start = np.full((size, size), np.nan), 0
+    for block in blocks:
+        part = slice(start, start + len(block))
+        whole[part, part] = block
+        start += len(block)
+    return [_numbers(row) for row in whole]
+
+
+def _numbers(column: ArrayLike) -> list[float | None]:
+    return [
+        number if math.isfinite(number) else None
+        for number in np.ravel(np.asarray(column, float)).tolist()
+    ]

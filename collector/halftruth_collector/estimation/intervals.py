@@ -2,7 +2,7 @@
 
 Estimates are (nearly) unbiased and can lie outside the possible range of their quantity; intervals
 cannot. The range is a property of the quantity (`Quantity`). `ConfidenceSets` are truncated to it
-in one place, where estimates become columns of results (`columns.columns`).
+in one place, where estimates become columns of results (`Estimates.columns`).
 
 A share of a table has a score interval: all π with (π̂ − π)² ≤ z²·v(π), where v(π) is the variance
 if the share is π and other people are in proportion to the estimates of their cells, cut at 0. It

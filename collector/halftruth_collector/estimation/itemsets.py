@@ -31,7 +31,6 @@ from halftruth_shared.results.long_table import Rows
 from numpy.typing import NDArray
 
 from .bounds import Array, logits, normal_quantile, reaches
-from .columns import columns
 from .estimates import Estimates
 from .estimator import Estimator
 from .identified import IdentifiedSets
@@ -497,11 +496,8 @@ def select_itemsets(
         precision.append(LengthPrecision(length, half_widths.size, width, filled, guess))
     if typical_error is not None:
         grade = np.array([RELIABILITIES.index(each.reliability) for each in precision], np.int64)
-        guesses = columns(
-            _SUPPORT,
-            estimate[order],
-            ends=(np.full(len(order), np.nan),) * 2,
-            grade=grade[lengths[order] - 1],
+        guesses = Estimates.numbers(_SUPPORT, estimate[order]).columns(
+            grade=grade[lengths[order] - 1]
         )
         nothing = np.zeros(len(order), np.bool_)
         return Itemsets(keys, guesses, candidates, nothing, tuple(precision))
@@ -512,14 +508,7 @@ def select_itemsets(
     supports = examined.supports.take(order)
     # The reliability uses intervals that are not widened for the selection.
     own = supports.sets(ordinary)
-    estimates = columns(
-        _SUPPORT,
-        estimate[order],
-        supports.standard_error,
-        supports.sets(quantile),
-        grade=grades(own.half_width),
-        adjusted=adjusted,
-    )
+    estimates = supports.columns(quantile=quantile, grade=grades(own.half_width), adjusted=adjusted)
     return Itemsets(
         keys, estimates, candidates, adjusted <= alpha, tuple(precision), supports=supports
     )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.analyses.itemsets import MAX_ITEMSETS, unexamined
-from halftruth_collector.estimation.columns import columns
+from halftruth_collector.estimation.estimates import Estimates
 from halftruth_collector.estimation.itemsets import Unexamined
 from halftruth_shared.analyses.itemsets import ItemsetsQuery
 from halftruth_shared.results import NAMES, QUANTITIES, AnswerSets, Key, Result, Selection
@@ -29,12 +29,8 @@ def result_of(sets, support, error, adjusted=np.nan, query=QUERY):
         as_of=datetime(2026, 5, 9, tzinfo=UTC),
         query=query,
         keys=[Key(name="itemset", kind="answers", values=sets)],
-        estimates=columns(
-            QUANTITIES["support"],
-            support,
-            error,
-            (support - 2 * error, support + 2 * error),
-            adjusted=np.broadcast_to(adjusted, support.shape),
+        estimates=Estimates.normal(QUANTITIES["support"], support, error).columns(
+            quantile=2, adjusted=np.broadcast_to(adjusted, support.shape)
         ),
         selection=Selection(candidates=1_000, listed=len(support), rate=0.05),
     )

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from halftruth_collector.estimation.columns import columns
+from halftruth_collector.estimation.estimates import Estimates
 from halftruth_collector.estimation.intervals import SHARE, fieller_sets
 from halftruth_shared.results import QUANTITIES
 from mined import rows_of
@@ -24,7 +24,7 @@ def messages(a, x, var_a, var_x, cov, of=QUANTITIES["coefficient"]):
     """Sets of ratios as rows of a result."""
     sets = fieller_sets(a, x, (var_a, var_x), cov, Z)
     nothing = np.full(len(sets.kind), np.nan)
-    return rows_of(columns(of, nothing, nothing, sets))
+    return rows_of(Estimates(of, nothing, nothing, lambda _: sets).columns())
 
 
 def random_cases(count):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
-from halftruth_collector.estimation.columns import columns
+from halftruth_collector.estimation.estimates import shares_of_table
 from halftruth_collector.estimation.intervals import SHARE, table_intervals
 from halftruth_shared import Attribute, DistortionMatrices, RandomizedResponse, Schema, Survey
 from mined import rows_of
@@ -60,8 +60,7 @@ def coverage(survey, shares, reports):
         table = Estimator(survey, Counts.from_cells(survey, cells, counts)).table(
             survey.schema.names
         )
-        nothing = np.full(shares.size, np.nan)
-        found = rows_of(columns(SHARE, table.value, nothing, table_intervals(table)))
+        found = rows_of(shares_of_table(table, SHARE).columns(0.95))
         for cell, each in enumerate(found):
             lower, upper = each.interval or (np.inf, -np.inf)
             held[cell] += chance * (lower <= shares[cell] + 1e-12 and shares[cell] <= upper + 1e-12)
