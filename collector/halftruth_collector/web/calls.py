@@ -11,13 +11,13 @@ import re
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass, field
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any, TypeVar
 
 import msgspec
 from flask import Blueprint, Response, request
 from halftruth_shared import HalftruthError, ParameterError, Survey
-from halftruth_shared.protocol.base import Request
+from halftruth_shared.protocol.base import Request, encode
 
 from ..analyses import Analysis
 from ..errors import (
@@ -33,8 +33,9 @@ from ..errors import (
 from ..store.tokens import Role
 from . import formats, parameters
 from .budget import within_budget
-from .context import answer, answer_unless_known, current_request, remember_bearer, require
+from .context import answer, current_request, remember_bearer, require
 from .messages import Confirmation
+from .static import StaticFile
 
 View = TypeVar("View", bound=Callable[..., Any])
 
@@ -106,7 +107,8 @@ class Call:
     shared : bool
         Whether pages of other origins may make the call.
     revalidated : bool
-        Whether browsers may keep the response, and ask each time whether it has changed (ETag).
+        Whether browsers may keep the response, and ask each time whether it has changed (ETag). It
+        is compressed, so it must not contain a secret.
     analysis : Analysis or None
         Analysis whose results the call returns.
     """
@@ -167,7 +169,7 @@ class Call:
             made = self.view(*sent, **places)
         if isinstance(made, Response):
             return made
-        return answer_unless_known(made) if self.revalidated else answer(made, self.status)
+        return _kept(encode(made)).response() if self.revalidated else answer(made, self.status)
 
     @property
     def id(self) -> str:
@@ -189,6 +191,12 @@ class Call:
     def bodies(self) -> tuple[type, ...]:
         """Possible types of the body; empty for calls without a body."""
         return self.body if isinstance(self.body, tuple) else (self.body,)
+
+
+@lru_cache(maxsize=64)
+def _kept(contents: bytes) -> StaticFile:
+    """Return a response that is compressed once."""
+    return StaticFile.compress(contents, "application/json")
 
 
 RESPONDENTS = Audience(

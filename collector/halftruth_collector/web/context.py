@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -152,15 +151,6 @@ def answer(message: Message, status: int = 200) -> Response:
     """Return a JSON response with a message, which must not be cached."""
     response = Response(encode(message), status, mimetype="application/json")
     response.headers["Cache-Control"] = "no-store"
-    return response
-
-
-def answer_unless_known(message: Message) -> Response:
-    """Return a JSON response with a message, or that the client has this message already."""
-    response = answer(message)
-    response.headers["Cache-Control"] = "no-cache"
-    response.set_etag(hashlib.sha256(response.data).hexdigest()[:16])
-    response.make_conditional(current_request())
     return response
 
 

@@ -89,6 +89,14 @@ def test_contents_that_have_not_changed_are_not_sent_again(http, address, encodi
     assert (other.status_code, other.data) == (200, first.data)
 
 
+def test_a_survey_is_compressed_for_pages_that_fetch_it(http):
+    plain = http.get("/v1/surveys/health")
+    packed = http.get("/v1/surveys/health", headers={"Accept-Encoding": "gzip, br"})
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert gzip.decompress(packed.data) == plain.data
+    assert packed.mimetype == "application/json"
+
+
 def test_tags_are_of_contents_and_not_of_files(http, tmp_path, monkeypatch):
     monkeypatch.setattr(forms, "_ASSETS", tmp_path)
     file, tags = tmp_path / "style.css", []
