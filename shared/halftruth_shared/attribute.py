@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +56,17 @@ class MultipleResponse:
 
 
 @dataclass(frozen=True)
+class Groups:
+    """Groups of the answers to a question.
+
+    `names` are those of the groups; `codes` has for each code of an answer that of its group.
+    """
+
+    names: tuple[str, ...]
+    codes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Attribute:
     """Question with a single answer, or one option of a multiple-response question.
 
@@ -97,6 +109,12 @@ class Attribute:
         Name in results, perhaps by language; by default the beginning of the label.
     short_answers : mapping of str to str or mapping of str to str
         Names of categories in results; by default the beginning of their labels.
+    collapsed : mapping of str to sequence of str, optional
+        Groups of answers by name, at least two and fewer than answers, for reports about several
+        questions of a split questionnaire; a report about this question alone has the answer in
+        detail. Each answer is in one group. Groups of an ordered question are contiguous, and a
+        missing category is a group of its own, which need not be listed. Groups are in the order
+        of their first answers. `answers` and `short_answers` can label groups, too.
     question : MultipleResponse, optional
         The question that this attribute is an option of.
 
@@ -124,6 +142,7 @@ class Attribute:
     question: MultipleResponse | None = field(default=None, kw_only=True)
     short: Text = field(default="", kw_only=True)
     short_answers: Mapping[str, Text] = field(default_factory=dict, kw_only=True)
+    collapsed: Mapping[str, Sequence[str]] | None = field(default=None, kw_only=True)
 
     def __repr__(self) -> str:
         """Return the parameters that differ from their defaults."""
@@ -141,6 +160,7 @@ class Attribute:
         self._check_ask_if()
         self._check_missing()
         self._check_categories()
+        self._check_collapsed()
         if self.items is not None:
             self._set("items", self._texts("items", self.items))
             for item in self.items:
@@ -224,12 +244,75 @@ class Attribute:
         if len(self.missing) == len(categories):
             raise self._error("missing", "expected a category besides")
 
+    def _check_collapsed(self) -> None:
+        if self.collapsed is None:
+            return
+        if not isinstance(self.collapsed, Mapping):
+            raise self._error(
+                "collapsed", 'expected answers by group, as in { low = ["1", "2"], high = ["3"] }'
+            )
+        self._texts("collapsed", list(self.collapsed))
+        groups = {
+            name: self._texts("collapsed", answers) for name, answers in self.collapsed.items()
+        }
+        listed = tuple(chain(*groups.values()))
+        for answer in listed:
+            if answer not in self._codes:
+                self._check_category("collapsed", answer)
+        twice = find_repeated(listed)
+        if twice is not None:
+            raise self._error("collapsed", f"'{twice}' is in two groups; expected one")
+        in_groups = set(listed)
+        for category in filter(lambda category: category not in in_groups, self.categories):
+            if category not in self.missing:
+                raise self._error("collapsed", f"'{category}' is in no group; expected one")
+            groups[category] = (*groups.get(category, ()), category)
+        order = [category for category in self.categories if category not in self.missing]
+        ranks = {category: rank for rank, category in enumerate(order)}
+        for name, answers in groups.items():
+            self._check_group(name, answers, ranks)
+        count = len(groups) - len(self.missing)
+        if not 2 <= count < len(order):
+            raise self._error(
+                "collapsed",
+                f"{count} groups of {len(order)} answers, besides missing ones; expected at least"
+                " two, and fewer than answers",
+            )
+        codes = {name: sorted(map(self._codes.__getitem__, groups[name])) for name in groups}
+        collapsed = {
+            name: tuple([self.categories[code] for code in codes[name]])
+            for name in sorted(codes, key=lambda name: codes[name][0])
+        }
+        self._set("collapsed", Frozen(collapsed))
+
+    def _check_group(self, name: str, answers: Sequence[str], ranks: Mapping[str, int]) -> None:
+        """Check one group of `collapsed`, given the ranks of the answers that are not missing."""
+        if not answers:
+            raise self._error("collapsed", f"'{name}' has no answers; expected one or more")
+        if len(answers) > 1 and not ranks.keys() >= set(answers):
+            raise self._error(
+                "collapsed",
+                f"'{name}' has a missing category; expected each of these in a group of its own",
+            )
+        if name in self._codes and (name,) != tuple(answers):
+            raise self._error(
+                "collapsed",
+                f"'{name}' is an answer, too; expected another name, or a group of this answer"
+                " alone",
+            )
+        own = [ranks[answer] for answer in answers if answer in ranks]
+        if self.ordered and own and max(own) - min(own) >= len(own):
+            raise self._error(
+                "collapsed", f"'{name}' leaves out answers; expected neighbours in their order"
+            )
+
     def _check_answers(self, what: str) -> None:
         given, shown = getattr(self, what), {}
         if not isinstance(given, Mapping):
             raise self._error(what, f"expected by category {describe_accepted_text(_MAX_TEXT)}")
         for category, text in given.items():
-            self._check_category(what, category)
+            if category not in (self.collapsed or ()):
+                self._check_category(what, category)
             frozen = freeze_text(text, _MAX_TEXT)
             if not frozen:
                 raise self._error(
@@ -239,6 +322,8 @@ class Attribute:
         self._set(what, Frozen(shown))
 
     def _check_option(self) -> None:
+        if self.question is not None and self.collapsed is not None:
+            raise self._error("collapsed", "expected in questions with one answer")
         if self.question is not None and (
             not self.name.startswith(f"{self.question.name}.")
             or self.categories != (*OPTION, *self.missing)
@@ -271,6 +356,16 @@ class Attribute:
     @cached_property
     def _codes(self) -> dict[str, int]:
         return {category: code for code, category in enumerate(self.categories)}
+
+    @cached_property
+    def groups(self) -> Groups:
+        """Groups of its answers in reports about several questions; by default each answer."""
+        if self.collapsed is None:
+            return Groups(self.categories, tuple(range(len(self.categories))))
+        number = {answer: k for k, each in enumerate(self.collapsed.values()) for answer in each}
+        return Groups(
+            tuple(self.collapsed), tuple([number[category] for category in self.categories])
+        )
 
     @property
     def question_name(self) -> str | None:
@@ -324,10 +419,17 @@ class Attribute:
 
     def short_answers_in(self, *languages: str) -> tuple[str, ...]:
         """Return the names of the categories in results, longer ones where short ones coincide."""
-        labels = self.answers_in(*languages)
+        return self._short_in(self.categories, *languages)
+
+    def short_groups_in(self, *languages: str) -> tuple[str, ...]:
+        """Return the names of the groups in results, as `short_answers_in`."""
+        return self._short_in(self.groups.names, *languages)
+
+    def _short_in(self, names: Sequence[str], *languages: str) -> tuple[str, ...]:
+        labels = [self.answer_in(name, *languages) for name in names]
         short = [
-            choose_language(self.short_answers.get(category, ""), *languages) or shorten(label)
-            for category, label in zip(self.categories, labels, strict=True)
+            choose_language(self.short_answers.get(name, ""), *languages) or shorten(label)
+            for name, label in zip(names, labels, strict=True)
         ]
         for longer in ([shorten(label, ends=True) for label in labels], labels):
             short = [
@@ -340,7 +442,7 @@ class Attribute:
         return tuple([self.answer_in(category, *languages) for category in self.categories])
 
     def answer_in(self, category: str, *languages: str) -> str:
-        """Return the label of a category."""
+        """Return the label of a category, or of a group."""
         return choose_language(self.answers.get(category, category), *languages)
 
     def code(self, answer: object) -> int:

@@ -55,6 +55,7 @@ class AttributeDocument(
     answers: dict[str, TextDocument] = {}
     short: TextDocument = ""
     short_answers: dict[str, TextDocument] = {}
+    collapsed: dict[str, list[str]] | None = None
 
     def attributes(self, languages: Sequence[str] = ()) -> tuple[Attribute, ...]:
         """Return the attributes of the question: one, or one for each option.
@@ -93,6 +94,7 @@ class AttributeDocument(
                     kind=self.kind,
                     ordered=self.ordered,
                     number=self._range(),
+                    collapsed=self.collapsed,
                     **common,
                 ),
             )
@@ -120,6 +122,7 @@ class AttributeDocument(
             "categories": ("choice", "scale"),
             "items": ("choice", "scale", "number"),
             "ordered": ("choice", "scale", "number"),
+            "collapsed": ("choice", "scale", "number"),
             "options": ("several",),
             **dict.fromkeys(("minimum", "maximum", "step", "bins", "whole"), ("number",)),
         }
@@ -197,6 +200,9 @@ def make_document(question: Question) -> AttributeDocument:
         items=None if first.items is None else list(first.items),
         kind=first.kind,
         ordered=first.ordered and first.kind == "choice",
+        collapsed=None
+        if first.collapsed is None
+        else {name: list(answers) for name, answers in first.collapsed.items()},
         **common,
     )
 

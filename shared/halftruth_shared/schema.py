@@ -99,6 +99,15 @@ class Schema:
         """Number of cells n = ∏ d_j, an exact integer of any size."""
         return math.prod(self.shape)
 
+    def view_shape(self, positions: Sequence[int]) -> tuple[int, ...]:
+        """Return the shape of the table of a report about some attributes.
+
+        With one attribute it has all its answers, with several the groups of their answers.
+        """
+        if len(positions) == 1:
+            return (self.shape[positions[0]],)
+        return tuple([len(self.attributes[j].groups.names) for j in positions])
+
     def position(self, name: str, field: str = "attributes") -> int:
         """Return the position of an attribute that a field names.
 

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from types import MappingProxyType
 
 import dense_split
 import hypothesis
@@ -29,14 +30,30 @@ hypothesis.settings.register_profile("shared", derandomize=True, database=None, 
 hypothesis.settings.load_profile("shared")
 
 
-def make_schema(shape, public=()):
-    """Return a schema of a0, a1, … with categories c0, c1, …; `public` ones are not sensitive."""
+def make_schema(shape, public=(), groups=MappingProxyType({})):
+    """Return a schema of a0, a1, … with categories c0, c1, …; `public` ones are not sensitive.
+
+    `groups` has for the positions of collapsed attributes the group of each answer.
+    """
     return Schema(
         [
-            Attribute(f"a{j}", [f"c{code}" for code in range(size)], sensitive=j not in public)
+            Attribute(
+                f"a{j}",
+                [f"c{code}" for code in range(size)],
+                sensitive=j not in public,
+                collapsed=_collapsed(groups[j]) if j in groups else None,
+            )
             for j, size in enumerate(shape)
         ]
     )
+
+
+def _collapsed(codes):
+    """Return groups of answers whose names are not in their order."""
+    return {
+        f"g{-group}": [f"c{code}" for code, of in enumerate(codes) if of == group]
+        for group in sorted(set(codes), reverse=True)
+    }
 
 
 @dataclass(frozen=True)
@@ -47,14 +64,17 @@ class Case:
     shape: tuple[int, ...]
     parameters: tuple
     public: tuple[int, ...] = ()
+    #: Positions of collapsed attributes, with the group of each answer.
+    collapsed: tuple[tuple[int, tuple[int, ...]], ...] = ()
 
     def __str__(self):
         words = "_".join(str(value) for value in self.parameters if not isinstance(value, tuple))
+        words += "_collapsed" * bool(self.collapsed)
         return f"{self.kind}-{'x'.join(map(str, self.shape))}-{words}".replace("/", ":")
 
     @cached_property
     def schema(self):
-        return make_schema(self.shape, self.public)
+        return make_schema(self.shape, self.public, dict(self.collapsed))
 
     @cached_property
     def cells(self):
@@ -98,7 +118,8 @@ class Case:
     @cached_property
     def _split(self):
         gamma, *parameters = self.parameters
-        return dense_split.matrix(self.shape, self.public, Fraction(gamma), *parameters)
+        groups = dict(self.collapsed)
+        return dense_split.matrix(self.shape, self.public, Fraction(gamma), *parameters, groups)
 
     @cached_property
     def reports(self):
@@ -190,6 +211,10 @@ SPLIT_CASES = [
          ("3", 2, 6, ((((3, 0), (2, 1)), (1, 2), 2), (((2,), (3,)), (1, 1), 1)))),
     Case("split", (2, 3, 3), ("5", 2, 2, ((((2, 1),), (2,), 1), (((2,),), (1,), 3))), public=(0,)),
     Case("split", (2, 3, 2, 2), ("7/2", 3, 3, ((((1, 2),), (2,), 1),)), public=(3, 0)),
+    Case("split", (3, 2), ("3", 2, 4, ((((0, 1),), (2,), 1), (((0, 1),), (1,), 2))),
+         collapsed=((0, (0, 1, 0)),)),
+    Case("split", (2, 4, 3), ("5/2", 2, 2, ((((1, 2),), (2,), 1), (((1,),), (1,), 3))),
+         public=(0,), collapsed=((1, (0, 1, 1, 2)), (2, (0, 1, 1)))),
 ]  # fmt: skip
 
 

@@ -24,7 +24,7 @@ from halftruth_shared.rational import round_up_rational
 
 from tests.support.dependent import AFTER, REVEALING, VIEWS, document, keep, question
 from tests.support.disclosed import Disclosure, Largest, Said, posterior, read_sentences
-from tests.support.feasible import small_surveys
+from tests.support.feasible import collapsed_surveys, small_surveys
 
 
 def read(mechanism, *questions):
@@ -197,17 +197,17 @@ def free_ratio(true, free):
     return true.whole.ratio
 
 
-def published_surveys(seed, count):
+def published_surveys(seed, count, surveys=small_surveys):
     """Yield small surveys that may be published, with their enumeration."""
-    for case in small_surveys(random.Random(seed), count):
+    for case in surveys(random.Random(seed), count):
         with suppress(ParameterError, SchemaError):
             yield case, Survey.from_json(msgspec.json.encode(case.survey))
 
 
-def hold_surveys(seed, count):
+def hold_surveys(seed, count, surveys=small_surveys):
     tally = Tally()
     kinds = Counter()
-    for case, survey in published_surveys(seed, count):
+    for case, survey in published_surveys(seed, count, surveys):
         hold_against_promise(case, survey, tally)
         kinds.update(kinds_of(case, survey))
     return tally, kinds
@@ -291,6 +291,16 @@ def test_no_report_of_a_small_survey_exceeds_the_promise():
     tally, answered, refused = hold_series(21, 30)
     assert tally.above == 0
     assert min(answered, refused) > 5
+
+
+def test_no_report_with_collapsed_answers_exceeds_the_promise():
+    tally, kinds = hold_surveys(27, 60, collapsed_surveys)
+    assert tally.above == 0
+    assert tally.tight > 0.7 * tally.bounds
+    assert kinds["surveys"] > 50
+    assert min(kinds["conditions"], kinds["optional"], kinds["unperturbed"]) > 5
+    assert kinds["split, projective"] > 5
+    assert kinds["several answers"] > 0
 
 
 @pytest.mark.nightly

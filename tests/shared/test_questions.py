@@ -11,6 +11,7 @@ import pytest
 from halftruth_shared import (
     Attribute,
     GammaDiagonal,
+    ParameterError,
     RecordError,
     Schema,
     SchemaError,
@@ -72,10 +73,12 @@ def test_surveys_of_choices_keep_their_digests():
 def test_the_examples_of_the_manual_are_valid_surveys():
     text = (ROOT / "docs" / "surveys.md").read_text("utf-8")
     blocks = [b for b in re.findall(r"```toml\n(.*?)```", text, re.DOTALL) if "[[attributes]]" in b]
-    assert len(blocks) == 2
+    assert len(blocks) == 3
+    split = HEAD.replace("gamma-diagonal", "split-questionnaire")
     for block in blocks:
         head, questions = block.split("[[attributes]]", 1)
-        made = Survey.from_toml(f"{head}{HEAD}[[attributes]]{questions}")
+        mechanism = split if "collapsed" in questions else HEAD
+        made = Survey.from_toml(f"{head}{mechanism}[[attributes]]{questions}")
         assert len(made.schema.questions) == len(tomllib.loads(block)["attributes"])
 
 
@@ -178,6 +181,7 @@ def test_the_first_language_survives_sorted_json():
 
 
 XY = 'categories = ["x", "y"]\n'
+FIVE = 'categories = ["1", "2", "3", "4", "5"]\n'
 BAD = {
     "unknown kind": (f'{XY}kind = "date"', "kind", "choice, scale, number, several"),
     "no categories": ("", "categories", '["no", "yes"]'),
@@ -216,7 +220,40 @@ BAD = {
     "a label in a bad language": (f"{XY}label = {{ German = 'x' }}", "label", "by language"),
     "a long label": (f"{XY}label = {{ de = '{'x' * 2001}' }}", "label", "2000 characters"),
     "answers in a language without it": (f"{XY}answers.x = {{ de = 'ix' }}", "languages", "'de'"),
+    "groups of several": (f"{SEVERAL}collapsed = {{ a = ['no'], b = ['yes'] }}", "collapsed",
+                          "choice or scale or number"),
+    "a group of no answers": (f"{FIVE}collapsed = {{ a = [], b = ['1', '2', '3', '4', '5'] }}",
+                              "collapsed", "'a' has no answers"),
+    "an answer in no group": (f"{FIVE}collapsed = {{ a = ['1'], b = ['2', '3', '4'] }}",
+                              "collapsed", "'5' is in no group"),
+    "an answer in two groups": (f"{FIVE}collapsed = {{ a = ['1', '2'], b = ['2', '3', '4', '5'] }}",
+                                "collapsed", "'2' is in two groups"),
+    "a group of another answer": (f"{FIVE}collapsed = {{ a = ['1', '6'] }}", "collapsed",
+                                  "'6' is not one of its categories: 1, 2, 3, 4, 5"),
+    "a missing answer in a group": (f"{FIVE}missing = ['w']\n"
+                                    "collapsed = { a = ['1', '2'], b = ['3', '4', '5', 'w'] }",
+                                    "collapsed", "'b' has a missing category"),
+    "a single group": (f"{FIVE}collapsed = {{ a = ['1', '2', '3', '4', '5'] }}", "collapsed",
+                       "1 groups of 5 answers"),
+    "one group and a missing answer": (f"{FIVE}optional = true\n"
+                                       "collapsed = { a = ['1', '2', '3', '4', '5'] }",
+                                       "collapsed", "1 groups of 5 answers"),
+    "as many groups as answers": (
+        f"{FIVE}collapsed = {{ a = ['1'], b = ['2'], c = ['3'], d = ['4'], e = ['5'] }}",
+        "collapsed", "5 groups of 5 answers"),
+    "a group that is named like another answer": (
+        f"{FIVE}collapsed = {{ 1 = ['2', '3'], b = ['1', '4', '5'] }}", "collapsed",
+        "'1' is an answer, too"),
+    "a group with gaps in an order": (
+        f"{FIVE}ordered = true\ncollapsed = {{ a = ['1', '3'], b = ['2', '4', '5'] }}",
+        "collapsed", "neighbours in their order"),
+    "a group without a name": (f"{FIVE}collapsed = {{ '' = ['1', '2'], b = ['3', '4', '5'] }}",
+                               "collapsed", "1 to 256 characters"),
+    "a text of no group": (f"{FIVE}collapsed = {{ a = ['1', '2'], b = ['3', '4', '5'] }}\n"
+                           "answers.c = 'C'", "answers", "'c' is not one of"),
     # Of another type: the message names the place.
+    "groups in a list": (f"{FIVE}collapsed = [['1', '2'], ['3', '4', '5']]", None,
+                         ": collapsed: expected a table, got a list"),
     "a label of a number": (f"{XY}label = 5", None, ": label: expected"),
     "a number in a language": (f"{XY}label = {{ de = 5 }}", None, ": label: expected"),
     "a condition of a text": (f"{XY}ask_if = {{ smoker = 'yes' }}", None, ": ask_if: expected"),
@@ -228,6 +265,97 @@ BAD = {
 def test_an_invalid_question_is_refused_in_one_line(lines, field, words, refused):
     kind = SurveyError if field in ("languages", None) else SchemaError
     refused(kind, lambda: survey(lines), field=field, mentions=[words])
+
+
+SPLIT_HEAD = """id = "s"
+title = "S"
+[mechanism]
+kind = "split-questionnaire"
+gamma = "19"
+views = [{ attributes = [["a"]], weight = 1 }, { attributes = [["a", "smoker"]], weight = 1 }]
+"""
+
+
+def test_groups_of_answers_are_in_the_order_of_their_first_answers():
+    made = survey(
+        """
+        categories = ["1", "2", "3", "4", "w", "5"]
+        missing = ["w"]
+        ordered = true
+        optional = true
+        collapsed = { low = ["2", "1"], "5" = ["5"], b = ["4", "3"] }
+        answers.low = { en = "Low", de = "Tief" }
+        """,
+        SPLIT_HEAD.replace("[mechanism]", 'languages = ["en", "de"]\n[mechanism]'),
+    )
+    asked = made.schema.attributes[1]
+    assert dict(asked.collapsed) == {
+        "low": ("1", "2"),
+        "b": ("3", "4"),
+        "w": ("w",),
+        "5": ("5",),
+        "no answer": ("no answer",),
+    }
+    assert asked.groups.names == tuple(asked.collapsed)
+    assert asked.groups.codes == (0, 0, 1, 1, 2, 3, 4)
+    assert asked.short_groups_in("de") == ("Tief", "b", "w", "5", "no answer")
+    again = Survey.from_json(made.canonical_json)
+    assert again == made
+    assert again.digest == made.digest
+    assert tuple(again.schema.attributes[1].collapsed) == asked.groups.names
+    assert made.schema.view_shape([0]) == (2,)
+    assert made.schema.view_shape([1]) == (7,)
+    assert made.schema.view_shape([0, 1]) == (2, 5)
+    views = {view.positions: view for view in made.perturbation.views}
+    assert (views[1,].shape, views[1,].collapsed) == ((7,), frozenset())
+    assert (views[0, 1].shape, views[0, 1].collapsed) == ((2, 5), {1})
+
+
+def test_groups_of_answers_change_the_digest_and_nothing_without_them_does():
+    plain, groups = (
+        survey(f"{FIVE}{more}", SPLIT_HEAD)
+        for more in ("", 'collapsed = { a = ["1", "2"], b = ["3", "4", "5"] }')
+    )
+    assert b"collapsed" not in plain.canonical_json
+    assert plain.schema.attributes[1].collapsed is None
+    assert plain.schema.attributes[1].groups.names == ("1", "2", "3", "4", "5")
+    assert plain.digest != groups.digest
+
+
+def test_bins_of_a_number_can_be_collapsed():
+    lines = f'{NUMBER}step = 2\ncollapsed = {{ low = ["0 to 1", "2 to 3"], high = %s }}'
+    made = survey(lines % '["4 to 5", "6 to 7", "8 to 9"]', SPLIT_HEAD)
+    assert made.schema.attributes[1].groups.codes == (0, 0, 1, 1, 1)
+
+
+GROUPS = 'collapsed = { a = ["1", "2"], b = ["3", "4", "5"] }'
+OTHER_KINDS = {
+    "gamma-diagonal": 'gamma = "19"',
+    "randomized-gamma-diagonal": 'gamma = "9"\nalpha = "1/2"',
+    "randomized-response": 'gamma = "19"',
+    "distortion-matrices": 'perturbed = ["smoker"]\n'
+    'designs = { smoker = { design = "warner", p = "3/4" } }',
+}
+
+
+@pytest.mark.parametrize("kind", OTHER_KINDS)
+def test_other_mechanisms_refuse_groups_of_answers(kind, refused):
+    head = f'id = "s"\ntitle = "S"\n[mechanism]\nkind = "{kind}"\n{OTHER_KINDS[kind]}\n'
+    survey(FIVE, head)
+    said = ["attribute 'a': collapsed: ", '"split-questionnaire"', kind]
+    refused(ParameterError, lambda: survey(FIVE + GROUPS, head), field="collapsed", mentions=said)
+
+
+def test_public_answers_have_no_groups(refused):
+    head = SPLIT_HEAD.replace('["a"]', '["smoker"]').replace('["a", "smoker"]', '["smoker"]')
+    lines = f"{FIVE}sensitive = false\n"
+    survey(lines, f'{head}public = ["a"]\n')
+    refused(
+        ParameterError,
+        lambda: survey(lines + GROUPS, f'{head}public = ["a"]\n'),
+        field="collapsed",
+        mentions=["attribute 'a': collapsed: public attributes"],
+    )
 
 
 def test_inconsistent_options_are_refused(refused):

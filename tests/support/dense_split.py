@@ -3,6 +3,7 @@
 from fractions import Fraction
 from itertools import chain, combinations, count, product
 from math import prod
+from types import MappingProxyType
 
 
 def points(prime, dimension):
@@ -57,26 +58,33 @@ def views(shape, classes):
     ]
 
 
-def view_matrix(shape, positions, gamma, prime, direct):
+def view_matrix(shape, positions, gamma, prime, direct, groups):
     """Return P(symbol | record) of one view; columns are the records in row-major order."""
-    own_cells = list(product(*(range(shape[j]) for j in positions)))
+    each = {j: list(range(shape[j])) for j in positions}
+    if len(positions) > 1:
+        # Of several questions, a report has the groups of collapsed answers.
+        each |= {j: groups[j] for j in positions if j in groups}
+    own_cells = list(product(*(sorted(set(each[j])) for j in positions)))
     rows = belongs(len(own_cells), prime, direct)
     total = [sum(gamma if row[u] else 1 for row in rows) for u in range(len(own_cells))]
     cell_of = [
-        own_cells.index(tuple(record[j] for j in positions))
+        own_cells.index(tuple(each[j][record[j]] for j in positions))
         for record in product(*map(range, shape))
     ]
     return [[(gamma if row[u] else Fraction(1)) / total[u] for u in cell_of] for row in rows]
 
 
-def matrix(shape, public, gamma, prime, direct, classes):
-    """Return P(report | record) by report, for each record in row-major order."""
+def matrix(shape, public, gamma, prime, direct, classes, groups=MappingProxyType({})):
+    """Return P(report | record) by report, for each record in row-major order.
+
+    `groups` has for the positions of collapsed attributes the group of each answer.
+    """
     drawn = views(shape, classes)
     weights = sum(weight for weight, _ in drawn)
     records = list(product(*map(range, shape)))
     rows, first = {}, 0
     for weight, positions in drawn:
-        part = view_matrix(shape, positions, gamma, prime, direct)
+        part = view_matrix(shape, positions, gamma, prime, direct, groups)
         for y, row in enumerate(part):
             for answers in product(*(range(shape[j]) for j in sorted(public))):
                 rows[(*answers, first + y)] = [

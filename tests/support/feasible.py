@@ -10,6 +10,7 @@ that a report can prove. Reports are drawn by a device or by the respondents.
 import math
 from fractions import Fraction
 from itertools import product
+from types import MappingProxyType
 
 import numpy as np
 
@@ -49,8 +50,17 @@ def small_surveys(rng, count, most=4):
         yield _survey(rng, most)
 
 
-def _survey(rng, most):
-    largest = rng.choice([2, 3, 3])
+def collapsed_surveys(rng, count, most=3):
+    """Yield split questionnaires with collapsed answers, random otherwise."""
+    while count:
+        case = _survey(rng, most, largest=5, makers=[_collapsed])
+        if any("collapsed" in each for each in case.survey["attributes"]):
+            count -= 1
+            yield case
+
+
+def _survey(rng, most, largest=None, makers=None):
+    largest = largest or rng.choice([2, 3, 3])
     sizes = [rng.randint(2, largest) for _ in range(rng.randint(1, most))]
     questions, conditions, shape = [], [], []
     several = rng.randrange(len(sizes) - 1) if len(sizes) > 2 and rng.random() < 0.3 else None
@@ -85,8 +95,9 @@ def _survey(rng, most):
         questions.append(written)
         conditions.append(wanted)
         shape.append(len(written["categories"]))
-    makers = [_diagonal, _diagonal, _kept, _kept, _matrices, _matrices, _matrices, _field, _field]
-    makers += [_split, _split]
+    if makers is None:
+        makers = [_diagonal, _diagonal, _kept, _kept, _matrices, _matrices, _matrices]
+        makers += [_field, _field, _split, _split]
     return Case(questions, conditions, tuple(shape), *rng.choice(makers)(rng, questions, shape))
 
 
@@ -326,8 +337,33 @@ def _design(rng, categories):
     return written, [row[::-1] for row in rows[::-1]] if yes else rows
 
 
-def _split(rng, questions, shape):
-    public = [j for j in range(len(shape)) if rng.random() < 0.25]
+def _collapsed(rng, questions, shape):
+    """Collapse some answers at random, those of ordered questions at random places."""
+    groups = {}
+    for j, question in enumerate(questions):
+        missing = question.get("missing", [])
+        if question["name"].startswith("several."):
+            continue
+        valid = [category for category in question["categories"] if category not in missing]
+        if len(valid) < 3 or rng.random() < 0.25:
+            continue
+        count = rng.randint(2, len(valid) - 1)
+        of = sorted([*range(count), *rng.choices(range(count), k=len(valid) - count)])
+        if question.get("kind") is None and rng.random() < 0.5:
+            rng.shuffle(of)
+        question["collapsed"] = {}
+        for category, k in zip(valid, of, strict=True):
+            question["collapsed"].setdefault(f"g{k}", []).append(category)
+        # In published surveys, missing answers are groups that are listed, too.
+        question["collapsed"] |= {category: [category] for category in missing}
+        order = {k: place for place, k in enumerate(dict.fromkeys(of))}
+        codes = [order[k] for k in of] + [count + k for k in range(len(missing))]
+        groups[j] = codes
+    return _split(rng, questions, shape, groups)
+
+
+def _split(rng, questions, shape, collapsed=MappingProxyType({})):
+    public = [j for j in range(len(shape)) if rng.random() < 0.25 and j not in collapsed]
     hidden = [j for j in range(len(shape)) if j not in public] or [public.pop(0)]
     for j in public:
         questions[j]["sensitive"] = False
@@ -351,7 +387,7 @@ def _split(rng, questions, shape):
     mechanism |= {"direct": direct, "views": views}
     mechanism |= {"public": [questions[j]["name"] for j in public]} if public else {}
 
-    matrix = dense_split.matrix(shape, public, gamma, prime, direct, classes)
+    matrix = dense_split.matrix(shape, public, gamma, prime, direct, classes, collapsed)
 
     def weights():
         rows = matrix.values()

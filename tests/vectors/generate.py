@@ -226,12 +226,16 @@ def split_questionnaire(mechanism, names, sizes, codes, stream):
     gamma, q = Fraction(mechanism["gamma"]), mechanism["prime"]
     a, b = gamma.numerator, gamma.denominator
     views = dense_split.views(sizes, classes_of(mechanism, names))
+    groups = mechanism["groups"]
     s, before = stream.below(sum(weight for weight, _ in views)), 0
     public = [codes[j] for j in sorted(map(names.index, mechanism.get("public", [])))]
     for weight, positions in views:
         u, n = 0, 1
         for j in positions:
-            u, n = u * sizes[j] + codes[j], n * sizes[j]
+            code, d = codes[j], sizes[j]
+            if len(positions) > 1 and j in groups:
+                code, d = groups[j][code], len(set(groups[j]))
+            u, n = u * d + code, n * d
         own = n <= mechanism["direct"]
         e = None if own else dimension_of(q, n)
         symbols = n if own else points_of(q, e)
@@ -252,6 +256,23 @@ def split_questionnaire(mechanism, names, sizes, codes, stream):
     y.insert(p, 0)
     y[p] = (product - sum(map(int.__mul__, x, y))) % q
     return [*public, before + index_of(y, q)]
+
+
+def groups_of(made):
+    """Return by position of a collapsed attribute the group of each answer.
+
+    Groups are numbered in the order of their first answers.
+    """
+    found = {}
+    for j, attribute in enumerate(made["attributes"]):
+        if "collapsed" in attribute:
+            place, groups = attribute["categories"].index, attribute["collapsed"].values()
+            ordered = sorted(groups, key=lambda answers: min(map(place, answers)))
+            found[j] = [
+                next(k for k, answers in enumerate(ordered) if category in answers)
+                for category in attribute["categories"]
+            ]
+    return found
 
 
 SAMPLERS = {
@@ -286,6 +307,18 @@ def survey(name, sizes, mechanism, public=()):
         for j, size in enumerate(sizes)
     ]
     return {"id": name, "title": name, "attributes": attributes, "mechanism": mechanism}
+
+
+def collapsed(name, mechanism, *groups):
+    """Return a survey whose questions have as many answers as their groups, or two."""
+    sizes = [sum(map(len, of.values())) or 2 for of in groups]
+    made = survey(name, sizes, mechanism)
+    for attribute, of in zip(made["attributes"], groups, strict=True):
+        if of:
+            attribute["collapsed"] = {
+                group: [f"c{code}" for code in codes] for group, codes in of.items()
+            }
+    return made
 
 
 def by_name(values):
@@ -381,6 +414,18 @@ REPEATED = split(
     view([5], [1, 0, 2], choose=[1, 1], weight=11),
     view([0, 5], weight=5),
 )
+#: Views of single questions in detail, and of several in groups.
+GROUPED = split(
+    *("19/2", 3, 5),
+    view([0, 1, 2], choose=[1]),
+    view([0, 1, 2], choose=[2], weight=3),
+    view([2, 0, 1]),
+)
+GROUPED_LARGE = split("19", 5, 4, view([0], weight=2), view([2, 0], [1], choose=[1, 1]))
+#: The names of groups are in another order than their first answers.
+LOW_AND_HIGH = {"low": [0, 1, 2], "high": [3, 4]}
+APART = {"x": [1, 2], "z": [4], "y": [0, 3]}
+LARGE_GROUPS = {str(first): list(range(first, first + 4)) for first in range(0, 80, 4)}
 LARGE_VIEWS = split("19", 19, 45, view(range(6), choose=[5]), view(range(6), weight=2))
 
 #: By file: surveys with their numbers of draws.
@@ -432,6 +477,8 @@ SURVEYS = {
             survey("long-number", [3, 4, 5], split(f"{10**40 + 1}/{3**50}", 7, 9, view([2, 1, 0]))),
             6,
         ),
+        (collapsed("collapsed", GROUPED, LOW_AND_HIGH, {}, APART), 12),
+        (collapsed("collapsed-geometry", GROUPED_LARGE, LARGE_GROUPS, APART, {}), 12),
     ],
     "distortion-matrices": [
         (survey("warner", [2], matrices(WARNER)), 4),
@@ -485,7 +532,8 @@ def draws_of(made, count):
             # Ones are never below a bound of the same number of bits.
             data = b"\xff" * 64 + data
         stream = Stream(data)
-        values = sample(by_matrices(made), names, sizes, codes, stream)
+        mechanism = by_matrices(made) | {"groups": groups_of(made)}
+        values = sample(mechanism, names, sizes, codes, stream)
         # A few surplus bytes, which must not be consumed.
         given = data[: stream.position + 5]
         record = {name: c[code] for name, c, code in zip(names, categories, codes, strict=True)}
@@ -817,7 +865,7 @@ def channel(made, sizes):
         public = [names.index(name) for name in mechanism.get("public", [])]
         strength = Fraction(mechanism["gamma"]), mechanism["prime"], mechanism["direct"]
         classes = classes_of(mechanism, names)
-        rows = dense_split.matrix(sizes, public, *strength, classes).values()
+        rows = dense_split.matrix(sizes, public, *strength, classes, groups_of(made)).values()
     elif "gamma" in mechanism:
         rows = dense.gamma_diagonal(math.prod(sizes), Fraction(mechanism["gamma"]))
     elif "keep" in mechanism:
@@ -962,6 +1010,10 @@ PROMISES = [
     ([2, 2, 2, 3, 2], split("7", 2, 3, view([0, 1, 2, 3], choose=[3]), public=[4]), (4,)),
     ([2, 2, 3, 2], keep("1", "9/10", "1", "2/3"), (0, 2)),
 ]
+COLLAPSED_PROMISES = [
+    collapsed("promise-collapsed", GROUPED, LOW_AND_HIGH, {}, APART),
+    collapsed("promise-alike", split("3", 2, 9, view([0, 1])), APART, {}),
+]
 AGE_AND_SMOKING = "How old are you?", "Do you smoke?"
 
 
@@ -1062,6 +1114,10 @@ def promise_vectors():
             "sentences": promise_of(made, public),
         }
         for i, (sizes, mechanism, public) in enumerate(PROMISES)
+    ]
+    vectors += [
+        {"survey": made, "public": [], "sentences": promise_of(made, ())}
+        for made in COLLAPSED_PROMISES
     ]
     made = labelled(survey("promise-sent", [2, 2], keep("1", "3/4"), (0,)), *AGE_AND_SMOKING)
     vectors.append({"survey": made, "public": ["a0"], "sentences": promise_of(made, (0,))})

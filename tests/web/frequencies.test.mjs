@@ -30,6 +30,20 @@ const TRIANGULAR = { design: "triangular", prevalence: "1/4", answer: "c1", not_
 const designs = { a0: TRIANGULAR, a1: { design: "warner", p: "3/4", answer: "c1" } };
 const proving = surveyOf([2, 2], { kind: "distortion-matrices", designs });
 
+/** Return a survey of two questions, the first of which has two groups of answers. */
+function grouped(more) {
+  const document = surveyOf([4, 2], split({ views: pair, ...more }));
+  document.attributes[0].collapsed = { high: ["c3"], low: ["c0", "c1", "c2"] };
+  return document;
+}
+
+/** What reports about some questions depend on: the answers to them, or the groups of these. */
+function combination({ attributes }, about, record) {
+  const groupOf = (j) =>
+    Object.entries(attributes[j].collapsed ?? {}).find(([, answers]) => answers.includes(`c${record[j]}`))?.[0];
+  return about.map((j) => (about.length > 1 && groupOf(j)) || record[j]).join();
+}
+
 /** Surveys, with the first draw that selects each view, their unperturbed questions, and the questions
  * of which a report proves an answer by its code. */
 const SURVEYS = {
@@ -47,6 +61,9 @@ const SURVEYS = {
   "split, two views": [surveyOf([2, 3], split({ views: single })), { views: [0n, 1n] }],
   "split, a plane": [surveyOf([2, 3], split({ direct: 2, gamma: "5", views: pair })), { views: [0n] }],
   "split, in part": [public_, { views: [0n], bare: [0] }],
+  "split, collapsed": [grouped(), { views: [0n] }],
+  "split, collapsed, a plane": [grouped({ direct: 2, gamma: "5" }), { views: [0n] }],
+  "split, collapsed or alone": [grouped({ views: [...pair, ...single] }), { views: [0n, 1n, 2n] }],
 };
 
 /** Surveys of which some reports exclude answers. */
@@ -184,7 +201,7 @@ for (const [name, [document, { views = [undefined], bare = [], proved = [] } = {
       });
       assert.equal(text(survey.mechanism.fit(drawn)), text(extremes(kept)));
       const promised = protection(survey, new Set(bare.map((j) => `a${j}`)));
-      const [sentence] = happening(promised, survey.mechanism.fit(drawn), words, null);
+      const [sentence] = happening(promised, survey, words, drawn);
       const [, figure, base] = sentence.match(/fit \w+(?: answers)?: (.*) of ([\d,]+)\.$/);
       const [low, high = low] = figure.replace("from ", "").split(" to ");
       within(extremes(kept).least, read(low, Number(base)), sentence);
@@ -212,7 +229,7 @@ for (const [name, [document, { views = [undefined], bare = [], proved = [] } = {
       const j = bare.length;
       const { symbol } = survey.mechanism.contents(reports[0].split(",").map(Number));
       const about = isEach ? [j] : (symbol?.positions ?? records[0].map((_, i) => i));
-      const answers = new Set(records.map((record) => about.map((i) => record[i]).join()));
+      const answers = new Set(records.map((record) => combination(document, about, record)));
       assert.equal(practice.size, answers.size);
       for (let code = 0; code < practice.size; code += 1) {
         const one = { perturb: (_, below) => [practice.draw(code, below)] };
@@ -278,7 +295,7 @@ test("receipts state how often other answers give the same report, and never dec
           }
           if (label !== words.say("code")) continue;
           const shares = new Map(
-            rows.flatMap((row, i) => (row.has(report) ? [[about.map((j) => records[i][j]).join(), row.get(report)]] : [])),
+            rows.flatMap((row, i) => (row.has(report) ? [[combination(document, about, records[i]), row.get(report)]] : [])),
           );
           const likelier = [...shares.values()].filter((share) => share.compare(fewest) > 0);
           assert.deepEqual(numbers([{ label: "", value: value.split("\n")[1] }]), [likelier.length, shares.size]);
@@ -314,6 +331,31 @@ for (const [shares, base, figures] of ROUNDED) {
     assert.deepEqual(said, { base, figures });
   });
 }
+
+test("the form says of which answers a report has only the group, in every language", async () => {
+  const document = grouped({ views: [...pair, ...single] });
+  Object.assign(document, { languages: ["en", "de", "fr", "es"] });
+  const [asked] = document.attributes;
+  asked.label = { en: "Income", de: "Einkommen", fr: "Revenu", es: "Ingresos" };
+  asked.answers = { low: { en: "little", de: "wenig", fr: "peu", es: "poco" }, high: { en: "much", de: "viel", fr: "beaucoup", es: "mucho" } };
+  const survey = new Survey(document);
+  const promise = protection(survey, new Set());
+  for (const language of LANGUAGES) {
+    const words = await loadWording(language);
+    const named = [asked.label, asked.answers.low, asked.answers.high].map((text) => text[language]);
+    const hasAll = (text) => named.every((name) => text.includes(name));
+    const of = (view) => happening(promise, survey, words, view);
+    assert.equal(of(0).filter(hasAll).length, 1, language);
+    assert.equal(of(undefined).filter(hasAll).length, 1, language);
+    // About the question alone, the report has the answer.
+    assert.equal(of(1).filter(hasAll).length, 0, language);
+    const lines = (symbol) => receipt(survey, { values: [symbol], sent: true }, words).map(({ value }) => value);
+    assert.equal(lines(0).filter(hasAll).length, 1, language);
+    assert.ok(lines(0).some((value) => value.includes(words.say("likelierGroups", { some: 1, all: 4 }))));
+    assert.equal(lines(4).filter(hasAll).length, 0, language);
+    assert.ok(lines(4).some((value) => value.includes(words.say("likelier", { some: 1, all: 4 }))));
+  }
+});
 
 test("questions asked only as conditions of others are listed as such", async () => {
   const document = surveyOf([2, 2, 2], split({ views: [{ attributes: [["a1"]], weight: 1 }, { attributes: [["a0", "a2"]], weight: 1 }] }));

@@ -18,7 +18,7 @@ from halftruth_shared import HalftruthError, Protection, Survey
 
 from tests.support.dependent import REVEALING, document
 from tests.support.disclosed import Disclosure, posterior
-from tests.support.feasible import small_surveys
+from tests.support.feasible import collapsed_surveys, small_surveys
 
 PROGRAM = Path(__file__).with_name("agreement.mjs")
 VECTORS = Path(__file__).parents[1] / "vectors"
@@ -62,14 +62,14 @@ def test_both_refuse_surveys_that_would_reveal_a_protected_answer(in_javascript)
         assert "reveal the protected answer to" in made.get("refused", ""), case
 
 
-def agree(in_javascript, seed, count):
+def agree(in_javascript, seed, count, some=small_surveys):
     """Compare both clients on random surveys, and the form's figures with an enumeration.
 
     Returns the numbers of surveys, of bars and figures of receipts, of those that equal the truth
     in whole people of 100, and of truths above the figure.
     """
     rng = random.Random(seed)
-    surveys, inputs, enumerated = [], [], list(small_surveys(rng, count))
+    surveys, inputs, enumerated = [], [], list(some(rng, count))
     for number, case in enumerate(enumerated):
         # Every sixteenth survey names a relay, with batches that hide nothing, something or much.
         relay = (
@@ -156,6 +156,13 @@ def test_small_surveys_have_the_same_digest_promise_report_and_refusal(in_javasc
     assert found["above"] == 0
     assert found["surveys"] > 100
     # The figure of a receipt is that of the survey's worst report.
+    assert found["tight"] > 0.4 * found["figures"] > 400
+
+
+def test_small_surveys_with_collapsed_answers_agree_as_well(in_javascript):
+    found = agree(in_javascript, 10, 80, collapsed_surveys)
+    assert found["above"] == 0
+    assert found["surveys"] > 60
     assert found["tight"] > 0.4 * found["figures"] > 400
 
 

@@ -12,8 +12,8 @@ export const NOT_ASKED = "not asked";
 const OPTION = ["no", "yes"];
 
 const NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
-const CHOICE = ["categories", "items", "ordered"];
-const NUMBER = ["minimum", "maximum", "step", "whole"];
+const CHOICE = ["categories", "items", "ordered", "collapsed"];
+const NUMBER = ["minimum", "maximum", "step", "whole", "items", "ordered", "collapsed"];
 const COMMON = ["name", "kind", "sensitive", "label", "help", "page"].concat(
   ["missing", "optional", "ask_if", "shuffle", "answers", "short", "short_answers"],
 );
@@ -23,13 +23,17 @@ const COMMON = ["name", "kind", "sensitive", "label", "help", "page"].concat(
 const MEMBERS = {
   choice: [...COMMON, ...CHOICE],
   scale: [...COMMON, ...CHOICE],
-  number: [...COMMON, ...NUMBER, "items", "ordered"],
+  number: [...COMMON, ...NUMBER],
   several: [...COMMON, "options"],
 };
 
 /**
  * @import { Text } from "./documents.js"
  * @typedef {Record<string, unknown> & {name: string}} Members
+ *
+ * Groups of answers: their names, and the code of the group of each answer.
+ *
+ * @typedef {{names: readonly string[], codes: readonly number[]}} Groups
  */
 
 /** A question with a single answer, or one option of a multiple-response question. */
@@ -76,7 +80,11 @@ export class Attribute {
      * @type {readonly string[]} */
     this.categories = unique(categories, this.missing);
     if (this.categories.length < 2) throw fault(name, "expected two or more different categories");
-    /** Labels of categories in a form.
+    const isOrdered = members.ordered === true || (members.kind ?? "choice") !== "choice";
+    /** Groups of its answers in reports about several questions; null if these have its answers.
+     * @type {Groups | null} */
+    this.groups = members.collapsed === undefined ? null : this.readGroups(members.collapsed, isOrdered);
+    /** Labels of categories, and of groups, in a form.
      * @type {ReadonlyMap<string, Text>} */
     this.answers = new Map(
       Object.entries(Object(answers)).map(([category, text]) => [
@@ -85,6 +93,31 @@ export class Attribute {
       ]),
     );
     Object.freeze(this);
+  }
+
+  /** Read a partition of the categories, whose groups are in the order of their first answers.
+   * @type {(written: unknown, isOrdered: boolean) => Groups} */
+  readGroups(written, isOrdered) {
+    const { categories, missing } = this;
+    const groups = Object.entries(Object(written));
+    const owners = categories.map((category) => groups.findIndex(([, answers]) => answers?.includes?.(category)));
+    const order = [...new Set(owners)];
+    const valid = owners.filter((_, code) => !missing.includes(categories[code]));
+    const rest = new Set(valid).size;
+    const isPartition =
+      !order.includes(-1) &&
+      groups.every(([, answers]) => isTexts(answers)) &&
+      groups.flatMap(([, answers]) => answers).length === categories.length &&
+      order.length === groups.length;
+    const fits =
+      isPartition &&
+      rest + missing.length === groups.length &&
+      groups.every(([name, [first, ...more]]) => !categories.includes(name) || (first === name && more.length === 0));
+    const isInOrder = !isOrdered || valid.filter((owner, i) => owner !== valid[i - 1]).length === rest;
+    if (!fits || !isInOrder || rest < 2 || rest >= valid.length) {
+      throw fault(this.name, "collapsed: expected each answer in one of two or more groups");
+    }
+    return { names: order.map((owner) => groups[owner][0]), codes: owners.map((owner) => order.indexOf(owner)) };
   }
 
   /** The label; that of an option includes the label of its question.

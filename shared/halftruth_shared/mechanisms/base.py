@@ -74,13 +74,15 @@ class View:
     ----------
     positions, shape : tuple of int
         Positions of its attributes in the schema, in increasing order, and their numbers of
-        categories; cells are numbered in row-major order.
+        categories, or of groups of categories; cells are numbered in row-major order.
     weight : int
         Its probability of being drawn is this weight, divided by the sum over all views.
     response : Response
         Random response to a cell of its table.
     first : int
         Its first symbol; the symbols of all views are numbered consecutively.
+    collapsed : frozenset of int
+        Positions of its attributes of which it has groups of answers instead of answers.
     """
 
     positions: tuple[int, ...]
@@ -88,18 +90,12 @@ class View:
     weight: int
     response: Response
     first: int = 0
+    collapsed: frozenset[int] = frozenset()
 
     @property
     def channel(self) -> Operator:
         """Channel from the cells of its table to reports."""
         return self.response.channel
-
-    def cell(self, record: Sequence[int]) -> int:
-        """Return the cell of a record."""
-        cell = 0
-        for j, size in zip(self.positions, self.shape, strict=True):
-            cell = cell * size + record[j]
-        return cell
 
     def amplification(self, varying: Collection[int]) -> Fraction | float:
         """Return the amplification between records that differ only at some positions."""
@@ -300,16 +296,20 @@ class Perturbation:
             return self.views[0].response.draw(record, randbelow)
         drawn = randbelow(self._cumulative[-1])
         view = self.views[bisect_right(self._cumulative, drawn)]
-        [symbol] = view.response.draw((view.cell(record),), randbelow)
+        cell = 0
+        for j, size in zip(view.positions, view.shape, strict=True):
+            groups = self.schema.attributes[j].groups
+            cell = cell * size + (groups.codes[record[j]] if j in view.collapsed else record[j])
+        [symbol] = view.response.draw((cell,), randbelow)
         return (*[record[j] for j in self.unperturbed_columns], view.first + symbol)
 
     def _reports(self, records: Integers, draw: DrawBelow) -> Integers:
         if self.reports_records:
             return self.views[0].response.draw_many(records, draw)
-        positions, strides, first, number = self._view_columns
+        columns, strides, first, number = self._view_columns
         drawn = draw(self._cumulative[-1], len(records))
         view = np.searchsorted(np.array(self._cumulative), drawn, side="right")
-        own = np.take_along_axis(records, positions[view], axis=1)
+        own = np.take_along_axis(self._with_groups(records), columns[view], axis=1)
         cells = np.einsum("ij,ij->i", own, strides[view])
         symbols, numbers = first[view], number[view]
         for one, response in enumerate(self._responses):
@@ -317,6 +317,17 @@ class Perturbation:
             if chosen.size:
                 symbols[chosen] += response.draw_many(cells[chosen, None], draw)[:, 0]
         return np.column_stack([records[:, list(self.unperturbed_columns)], symbols])
+
+    def _with_groups(self, records: Integers) -> Integers:
+        """Append a column with the group of the answer for each collapsed attribute."""
+        codes = [np.array(self.schema.attributes[j].groups.codes) for j in self._collapsed]
+        columns = [of[records[:, j]] for of, j in zip(codes, self._collapsed, strict=True)]
+        return np.column_stack([records, *columns]) if columns else records
+
+    @cached_property
+    def _collapsed(self) -> list[int]:
+        """Positions of attributes of which some view has groups of answers."""
+        return sorted(frozenset[int]().union(*(view.collapsed for view in self.views)))
 
     @cached_property
     def _cumulative(self) -> list[int]:
@@ -330,21 +341,25 @@ class Perturbation:
 
     @cached_property
     def _view_columns(self) -> tuple[Integers, ...]:
-        """Positions and strides of the answers, first symbol and number of the response, by view.
+        """Columns and strides of the answers, first symbol and number of the response, by view.
 
-        Positions and strides, of shape (views, length of the longest view), end with zeros.
+        Columns, as of `_with_groups`, and strides, of shape (views, length of the longest view),
+        end with zeros.
         """
+        groups = {j: len(self.schema.names) + k for k, j in enumerate(self._collapsed)}
         longest = max(len(view.positions) for view in self.views)
-        positions, strides = np.zeros((2, len(self.views), longest), dtype=np.int64)
+        columns, strides = np.zeros((2, len(self.views), longest), dtype=np.int64)
         for row, view in enumerate(self.views):
-            positions[row, : len(view.positions)] = view.positions
+            columns[row, : len(view.positions)] = [
+                groups[j] if j in view.collapsed else j for j in view.positions
+            ]
             strides[row, : len(view.shape)] = [
                 math.prod(view.shape[axis + 1 :]) for axis in range(len(view.shape))
             ]
         first = np.array([view.first for view in self.views])
         numbers = {_way(response): number for number, response in enumerate(self._responses)}
         number = np.array([numbers[_way(view.response)] for view in self.views])
-        return positions, strides, first, number
+        return columns, strides, first, number
 
     @cached_property
     def _outcomes(self) -> int:
@@ -360,7 +375,11 @@ class Perturbation:
             self.schema.names[j]: self.schema.attributes[j].categories[code]
             for j, code in zip(self.unperturbed_columns, checked[:-1], strict=True)
         }
-        names = [self.schema.names[j] for j in self._view_of(checked).positions]
+        view = self._view_of(checked)
+        names = [
+            f"{self.schema.names[j]}{' (group)' if j in view.collapsed else ''}"
+            for j in view.positions
+        ]
         about = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
         return {**decoded, SYMBOL: f"code {checked[-1]} about {about}"}
 
@@ -492,7 +511,17 @@ def _way(response: Response) -> Hashable:
 
 
 def perturb_records(mechanism: Mechanism, schema: Schema, response: Response) -> Perturbation:
-    """Return the perturbation of a mechanism whose reports are themselves records."""
+    """Return the perturbation of a mechanism whose reports are themselves records.
+
+    Raises ParameterError if answers are collapsed, since such a report is about all answers.
+    """
+    for attribute in schema.attributes:
+        if attribute.collapsed is not None:
+            raise ParameterError(
+                f"attribute '{attribute.name}': collapsed: expected with kind ="
+                f' "split-questionnaire" alone, not with {mechanism.kind}',
+                field="collapsed",
+            )
     view = View(tuple(range(len(schema.names))), schema.shape, 1, response)
     return Perturbation(mechanism, schema, [view])
 

@@ -1,12 +1,18 @@
 """All random outcomes of all samplers, compared with the matrices as fractions."""
 
 import inspect
+import json
+import random
 import secrets
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
+from halftruth_shared import SchemaError, Survey
 from witnesses import witness
+
+from tests.support.feasible import collapsed_surveys
 
 
 class OneByOne:
@@ -87,6 +93,29 @@ def test_the_first_draw_of_a_client_selects_its_matrix_uniformly(ran_case):
 
     ran_case.perturbation.report(ran_case.cells[0], source)
     assert first[0] == len(ran_case.client_matrices)
+
+
+def test_random_groups_of_answers_have_the_likelihoods_of_their_definition(walk):
+    # Rows of the weights are scaled, so that ratios within a row are compared.
+    compared = 0
+    for case in collapsed_surveys(random.Random(30), 8):
+        try:
+            survey = Survey.from_json(json.dumps(case.survey))
+        except SchemaError:
+            # A public answer would reveal the one that it depends on.
+            continue
+        records = case.feasible()
+        columns = dict(zip(case.reports, case.weights().tolist(), strict=True))
+        first, *others = random.Random(compared).sample(range(len(records)), min(4, len(records)))
+        for sampler in (single, vectorized):
+            own, *rest = (
+                walk(partial(sampler, survey.perturbation, records[i])) for i in (first, *others)
+            )
+            for i, found in zip(others, rest, strict=True):
+                for report, weights in columns.items():
+                    assert own.get(report, 0) * weights[i] == found.get(report, 0) * weights[first]
+                    compared += 1
+    assert compared > 500
 
 
 def test_single_records_use_the_operating_systems_randomness(case):

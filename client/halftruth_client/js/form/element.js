@@ -220,10 +220,11 @@ export class HalftruthForm extends Reflecting {
 
   /** @param {Session} session */
   #review(session) {
-    const { survey, client, questionnaire } = session;
+    const { survey, client, questionnaire, view } = session;
     const step = {
       isHidden: hidesAll(survey, client.unprotected),
       lasts: client.remembers,
+      collapsed: survey.mechanism.collapsed(view),
       back: this.#history.back,
       send: () => void this.submit(session),
     };

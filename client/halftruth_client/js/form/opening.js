@@ -8,7 +8,6 @@ import { button, buttons, card, element, surveyText } from "./views.js";
 import { chanceOf, hidesMore } from "./wording.js";
 
 /**
- * @import { Fit } from "../mechanisms/base.js"
  * @import { Protection } from "../protection.js"
  * @import { Rational } from "../rational.js"
  * @import { Session } from "../session.js"
@@ -32,7 +31,7 @@ import { chanceOf, hidesMore } from "./wording.js";
  * @type {(session: Session, step: Step, words: Wording) => HTMLElement} */
 export function opening(session, step, words) {
   const { survey, client, view, ledger } = session;
-  const { framing, terms, mechanism } = survey;
+  const { framing, terms } = survey;
   const promise = protection(survey, client.unprotected);
   const agreement = inLanguage(framing.consent, words.language);
   const exact = words.promises(promise, survey.schema, session.relayFigures).map((text) => element("p", {}, text));
@@ -52,7 +51,7 @@ export function opening(session, step, words) {
     element("h2", { tabindex: "-1" }, words.say("opening")),
     asker(framing, words),
     ...(isBounded
-      ? consequences(promise, session, mechanism.fit(view), words)
+      ? consequences(promise, session, words)
       : [element("h3", {}, words.say("protection")), ...exact]),
     client.remembers ? null : element("p", {}, words.say("forgetful")),
     ...notes,
@@ -92,8 +91,9 @@ function asker({ askedBy, purpose, contact, privacyNotice }, words) {
 }
 
 /** What others can learn, in natural frequencies, and facts about the report.
- * @type {(protection: Protection, session: Session, fit: Fit, words: Wording) => HTMLElement[]} */
-function consequences(protection, { survey: { schema, relay }, relayFigures }, fit, words) {
+ * @type {(protection: Protection, session: Session, words: Wording) => HTMLElement[]} */
+function consequences(protection, { survey, view, relayFigures }, words) {
+  const { schema } = survey;
   return [
     // Show unprotected answers first, outside the collapsed section.
     ...words.exceptions(protection, schema).map((text) => element("p", {}, text)),
@@ -103,7 +103,7 @@ function consequences(protection, { survey: { schema, relay }, relayFigures }, f
     element(
       "ul",
       { class: "happens" },
-      ...happening(protection, fit, words, relay).map((text) => element("li", {}, text)),
+      ...happening(protection, survey, words, view).map((text) => element("li", {}, text)),
     ),
   ];
 }
@@ -181,11 +181,13 @@ export function outlook({ prior, whole, single, series }, words, relay = null) {
   ];
 }
 
-/** @type {(protection: Protection, fit: Fit, words: Wording, relay: import("../survey.js").Relay | null) => string[]} */
-export function happening({ unperturbed, provable, series, timed }, fit, words, relay) {
+/** Facts about the report, which is about a view if one was drawn.
+ * @type {(protection: Protection, survey: Survey, words: Wording, view?: number) => string[]} */
+export function happening({ unperturbed, provable, series, timed }, { mechanism, relay }, words, view) {
   const isAll = unperturbed.length + provable.length === 0;
   return [
-    words.say(isAll ? "chance" : "chanceOthers", { figure: words.frequency(fit) }),
+    words.say(isAll ? "chance" : "chanceOthers", { figure: words.frequency(mechanism.fit(view)) }),
+    ...words.collapsed(mechanism.collapsed(view)),
     ...(relay ? [words.relay(relay)] : []),
     words.say(isAll ? "certain" : "certainMostly"),
     words.say("lasting"),

@@ -32,6 +32,8 @@ export function receipt(survey, report, words, { record = null, relay = null } =
   const { attributes } = schema;
   const answers = attributes.map((attribute) => words.answers(attribute));
   const labelOf = (/** @type {number} */ j) => words.label(attributes[j]);
+  const groupsOf = (/** @type {number} */ j) =>
+    words.say("inGroup", { label: labelOf(j), groups: words.groups(attributes[j]) });
   const { codes, symbol } = mechanism.contents(report.values);
   const lines = codes.map(([j, code, others]) => {
     const also = others ? `\n${words.say("alsoOthers", { figure: words.frequency(others) })}` : "";
@@ -42,19 +44,20 @@ export function receipt(survey, report, words, { record = null, relay = null } =
     new Set(places.map((j) => attributes[j].question ?? attributes[j])).size;
   let isDrawn = false;
   if (symbol !== undefined) {
-    const { code, positions, likelier, combinations } = symbol;
+    const { code, positions, collapsed, likelier, combinations } = symbol;
     const apart = new Set(codes.map(([j]) => j));
     const some = count(positions);
     const all = count(attributes.map((_, j) => j).filter((j) => !apart.has(j)));
     isDrawn = some < all;
     lines.push({
       label: isDrawn ? words.say("picked", { some, all, count: some }) : words.say("reportedOn"),
-      value: positions.map(labelOf).join("\n"),
+      value: positions.map((j) => (collapsed.includes(j) ? groupsOf(j) : labelOf(j))).join("\n"),
     });
     const reported = [...positions, ...apart].map((j) => schema.names[j]);
     const decided = filterQuestions(schema, reported).map((question) => question.labelIn(words.language));
     if (decided.length > 0) lines.push({ label: words.say("decided"), value: decided.join("\n") });
-    const number = words.say("likelier", { some: likelier, all: combinations });
+    const kind = collapsed.length > 0 ? "likelierGroups" : "likelier";
+    const number = words.say(kind, { some: likelier, all: combinations });
     lines.push({ label: words.say("code"), value: `${code}\n${number}` });
   }
   const promise = protection(survey, new Set(schema.names));

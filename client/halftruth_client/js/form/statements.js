@@ -35,7 +35,7 @@ import { receipt } from "./receipt.js";
  * @returns {Promise<Statement>}
  */
 export async function promiseOf(client, survey, { language } = {}) {
-  const { schema, mechanism } = survey;
+  const { schema } = survey;
   const words = await wordsOf(survey, language);
   const figures = protection(survey, client.unprotected);
   const relay = await loadRelayFigures(survey);
@@ -43,12 +43,11 @@ export async function promiseOf(client, survey, { language } = {}) {
   if (figures.hidden === 0 || figures.whole === null) {
     return { figures, suppose: "", outlook: [], happening: [], exactly };
   }
-  const fit = mechanism.fit(await client.view(survey));
   return {
     figures,
     suppose: words.suppose(figures, schema),
     outlook: outlook(figures, words, relay),
-    happening: happening(figures, fit, words, survey.relay),
+    happening: happening(figures, survey, words, await client.view(survey)),
     exactly,
   };
 }

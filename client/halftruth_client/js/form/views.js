@@ -73,14 +73,17 @@ export function button(text, click, style = false) {
 }
 
 /** View of the answers for review, before sending. `isHidden`: no report can prove an answer;
- * `lasts`: the report is still stored after the page was closed.
- * @typedef {{answers: readonly Line[], isHidden: boolean, lasts: boolean, back: () => void, send: () => void}} Reviewing
+ * `lasts`: the report is still stored after the page was closed; `collapsed`: attributes of which it has
+ * groups of answers.
+ * @typedef {{answers: readonly Line[], isHidden: boolean, lasts: boolean, collapsed: readonly import("../attribute.js").Attribute[],
+ *   back: () => void, send: () => void}} Reviewing
  * @type {(step: Reviewing, words: Wording) => HTMLElement} */
-export function review({ answers, isHidden, lasts, back, send }, words) {
+export function review({ answers, isHidden, lasts, collapsed, back, send }, words) {
   return view(
     words.say("review"),
     card(words.say("answers"), answers, "card", words),
     element("p", {}, words.say(isHidden ? "draw" : "drawProving")),
+    ...words.collapsed(collapsed).map((text) => element("p", {}, text)),
     lasts ? null : element("p", {}, words.say("forgetful")),
     buttons(button(words.say("back"), back), button(words.say("send"), send, "main")),
   );

@@ -96,6 +96,26 @@ export class Wording {
     });
   }
 
+  /** Labels of the groups of answers to an attribute, in quotation marks.
+   * @param {Attribute} attribute */
+  groups(attribute) {
+    const answers = this.answers(attribute);
+    const names = attribute.groups?.names ?? attribute.categories;
+    const labels = names.map((name) => {
+      const answer = answers[attribute.categories.indexOf(name)];
+      return answer ?? inLanguage(attribute.answers.get(name) || name, this.language);
+    });
+    return labels.map((text) => this.say("quoted", { text })).join(", ");
+  }
+
+  /** Sentences about attributes of which a report has groups of answers.
+   * @type {(collapsed: readonly Attribute[]) => string[]} */
+  collapsed(collapsed) {
+    return collapsed.map((each) =>
+      this.say("collapsed", { label: this.say("quoted", { text: this.label(each) }), groups: this.groups(each) }),
+    );
+  }
+
   /** @type {(attribute: Attribute, category: string) => string} */
   answer(attribute, category) {
     return this.answers(attribute)[attribute.categories.indexOf(category)];

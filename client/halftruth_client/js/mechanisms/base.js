@@ -1,6 +1,6 @@
 /** Every mechanism as views with responses: its draws, its amplification, and the contents of its reports. */
 
-import { ParameterError } from "../errors.js";
+import { ParameterError, SurveyError } from "../errors.js";
 import { ONE } from "../rational.js";
 
 /**
@@ -19,7 +19,8 @@ import { ONE } from "../rational.js";
  * @typedef {object} Contents
  * @property {readonly (readonly [position: number, code: number, others: Fit | null])[]} codes
  *   `others` is null if no other answer is reported by this code.
- * @property {{code: number, positions: readonly number[], likelier: number, combinations: number}} [symbol]
+ * @property {{code: number, positions: readonly number[], collapsed: readonly number[], likelier: number, combinations: number}} [symbol]
+ *   `collapsed` are the positions of which the combinations have groups of answers.
  *
  * Probability of a report given some answers, and its smallest and largest probability given other
  * answers with the same unperturbed values; null if there are no others.
@@ -65,7 +66,8 @@ import { ONE } from "../rational.js";
  * @typedef {object} View
  * @property {readonly number[]} positions Positions of its attributes in the schema, increasing.
  * @property {readonly number[]} shape
- *   Number of categories of each attribute; cells are numbered in row-major order.
+ *   Number of categories, or of groups, of each attribute; cells are numbered in row-major order.
+ * @property {readonly number[]} collapsed Positions of its attributes of which it has groups of answers.
  * @property {number} until Cumulative weight of the views up to this one.
  * @property {number} first Its first symbol; the symbols of all views are numbered consecutively.
  * @property {Response} response
@@ -89,7 +91,12 @@ export class Mechanism {
     this.designs = designs;
     /** True if a report is a record: then there is one view of all attributes, which is not drawn. */
     this.reportsRecords = views === undefined;
-    const everything = { positions: schema.names.map((_, j) => j), shape: [], until: 1, first: 0 };
+    const collapsed = schema.attributes.find(({ groups }) => groups !== null);
+    if (this.reportsRecords && collapsed !== undefined) {
+      throw new SurveyError(`'${collapsed.name}': collapsed: expected with split-questionnaire alone`, collapsed.name);
+    }
+    const positions = schema.names.map((_, j) => j);
+    const everything = { positions, shape: [], until: 1, first: 0, collapsed: [] };
     this.views = views ?? [{ ...everything, response: /** @type {Response} */ (response) }];
     /** Answers that a report can prove, by attribute.
      * @type {ReadonlyMap<string, Provable>} */
@@ -137,6 +144,14 @@ export class Mechanism {
     return this.schema.names.filter((_, j) => positions.includes(j) || this.unperturbed.includes(j));
   }
 
+  /** Attributes of which a report about a view, or about any, has groups of answers.
+   * @param {number} [view] */
+  collapsed(view) {
+    const views = view === undefined ? this.views : [this.#viewOf(view)];
+    const collapsed = new Set(views.flatMap((each) => each.collapsed));
+    return this.schema.attributes.filter((_, j) => collapsed.has(j));
+  }
+
   /** @param {number | null} number */
   #viewOf(number) {
     const view = this.views[number ?? 0];
@@ -157,15 +172,31 @@ export class Mechanism {
 
   /** Codes that a response takes: all of a record, or the cell.
    * @type {(view: View, codes: readonly number[]) => readonly number[]} */
-  #input({ positions, shape }, codes) {
-    return this.reportsRecords ? codes : [positions.reduce((sum, j, i) => sum * shape[i] + codes[j], 0)];
+  #input({ positions, shape, collapsed }, codes) {
+    if (this.reportsRecords) return codes;
+    const code = (/** @type {number} */ j) => (collapsed.includes(j) ? this.#groupsOf(j)[codes[j]] : codes[j]);
+    return [positions.reduce((sum, j, i) => sum * shape[i] + code(j), 0)];
+  }
+
+  /** Code of the group of each answer to an attribute.
+   * @param {number} j */
+  #groupsOf(j) {
+    return this.schema.attributes[j].groups?.codes ?? [];
   }
 
   /** Probabilities of a report given its view; other answers agree on the known attributes.
    * @type {(values: readonly number[], codes: readonly number[], known?: ReadonlySet<string>) => Likelihoods} */
   likelihoods(values, codes, known = new Set()) {
     const [view, sent] = this.#read(values);
-    return view.response.likelihoods(sent, this.#input(view, codes), this.#axes(view, known));
+    const found = view.response.likelihoods(sent, this.#input(view, codes), this.#axes(view, known));
+    const { own, others } = found;
+    const hasAlike = (/** @type {number} */ j) => {
+      const groups = this.#groupsOf(j);
+      return groups.some((group, code) => group === groups[codes[j]] && code !== codes[j]);
+    };
+    // Another answer of the same group is as likely.
+    if (others === null || !view.collapsed.some(hasAlike)) return found;
+    return { own, others: { least: least([own, others.least]), most: most([own, others.most]) } };
   }
 
   /** View of a report, and what its response sent.
@@ -180,14 +211,14 @@ export class Mechanism {
 
   /** @type {(values: readonly number[]) => Contents} */
   contents(values) {
-    const [{ positions, response }, sent] = this.#read(values);
+    const [{ positions, collapsed, response }, sent] = this.#read(values);
     if (this.reportsRecords) {
       return { codes: values.map((code, j) => [j, code, response.others?.(j, code) ?? null]) };
     }
     const [likelier, combinations] = [response.likelier?.(sent[0]) ?? 0, response.cells ?? 0];
     return {
       codes: this.unperturbed.map((j, i) => [j, values[i], null]),
-      symbol: { code: values[values.length - 1], positions, likelier, combinations },
+      symbol: { code: values[values.length - 1], positions, collapsed, likelier, combinations },
     };
   }
 

@@ -36,6 +36,10 @@ export const splitQuestionnaire = {
         "public",
       );
     }
+    const open = unperturbed.find((j) => schema.attributes[j].groups !== null);
+    if (open !== undefined) {
+      throw new SurveyError(`'${schema.names[open]}': collapsed: expected without public`, schema.names[open]);
+    }
     const classes = readClasses(parameters.views, schema, unperturbed);
     return { unperturbed, views: expand(schema, classes, (cells) => new Subset(gamma, cells, prime, direct)) };
   },

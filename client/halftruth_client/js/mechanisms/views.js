@@ -76,6 +76,7 @@ export function positionsOf(names, schema, field) {
  * @type {(schema: import("../schema.js").Schema, classes: readonly ViewClass[], respond: (cells: number) => Subset) => View[]} */
 export function expand(schema, classes, respond) {
   const sizes = schema.shape.map(Number);
+  const grouped = schema.attributes.map(({ groups }) => groups?.names.length ?? 0);
   /** @type {Map<number, Subset>} */
   const responses = new Map();
   /** @type {View[]} */
@@ -94,7 +95,8 @@ export function expand(schema, classes, respond) {
     );
     for (const union of unions) {
       const positions = union.sort((a, b) => a - b);
-      const shape = positions.map((j) => sizes[j]);
+      const collapsed = positions.length > 1 ? positions.filter((j) => grouped[j] > 0) : [];
+      const shape = positions.map((j) => (collapsed.includes(j) ? grouped[j] : sizes[j]));
       const cells = shape.reduce((product, size) => product * size, 1);
       if (cells > MOST_CELLS) throw wrong(`expected at most ${MOST_CELLS} cells of each`);
       let response = responses.get(cells);
@@ -103,7 +105,7 @@ export function expand(schema, classes, respond) {
         responses.set(cells, response);
       }
       until += weight;
-      views.push({ positions, shape, until, first, response });
+      views.push({ positions, shape, until, first, response, collapsed });
       first += response.symbols;
     }
   }

@@ -57,8 +57,11 @@ def enumerate_views(
     """
     views: list[View] = []
     first = 0
+    collapsed = frozenset(
+        j for j, attribute in enumerate(schema.attributes) if attribute.collapsed is not None
+    )
     for positions, weight in _enumerate_subsets(schema, classes):
-        shape = tuple([schema.shape[j] for j in positions])
+        shape = schema.view_shape(positions)
         cells = prod(shape)
         if cells > MAX_CELLS:
             names = listing([schema.names[j] for j in positions])
@@ -67,7 +70,8 @@ def enumerate_views(
                 field="views",
             )
         answered = response(gamma, cells, prime, direct)
-        views.append(View(positions, shape, weight, answered, first))
+        groups = collapsed.intersection(positions) if len(positions) > 1 else frozenset[int]()
+        views.append(View(positions, shape, weight, answered, first, groups))
         first += answered.symbols
     if first > MAX_SYMBOLS:
         raise ParameterError(
@@ -117,8 +121,17 @@ def _check_numbers(views: ViewClass) -> None:
 
 
 def check_unperturbed(schema: Schema, public: Sequence[str]) -> None:
-    """Raise ParameterError if a sensitive attribute or all attributes are sent unperturbed."""
+    """Raise ParameterError if attributes must not be sent unperturbed.
+
+    These are sensitive attributes, attributes with collapsed answers, and all attributes together.
+    """
     for j in resolve_positions(schema, public, "public") if public else ():
+        if schema.attributes[j].collapsed is not None:
+            raise ParameterError(
+                f"attribute '{schema.names[j]}': collapsed: public attributes are sent in detail;"
+                " expected only of attributes that are not public",
+                field="collapsed",
+            )
         if schema.attributes[j].sensitive:
             raise ParameterError(
                 f"public: '{schema.names[j]}' would be sent unperturbed; expected attributes with"
