@@ -132,8 +132,7 @@ def publish_survey(
         If another survey of that id has reports.
     ParameterError
         If a part of an imported survey was not confirmed, if respondents randomize their answers
-        themselves (devices send no reports then), if reports have groups of answers, or if the
-        terms are invalid.
+        themselves (devices send no reports then), or if the terms are invalid.
     SignatureRefused
         See :func:`set_terms`.
     """
@@ -150,10 +149,6 @@ def publish_survey(
             " themselves; expected 'halftruth reports read', which publishes it as closed",
             field="mechanism.randomized_by",
         )
-    # Other actions need no estimation, which takes long to import.
-    from .estimation.reconstruction import check_groups
-
-    check_groups(survey.perturbation)
     _check_sealing_key(store, _named(terms).get("sealing_key"))
     _check_relay_key(store, survey)
     document = {

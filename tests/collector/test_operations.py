@@ -9,7 +9,6 @@ from shutil import copyfile
 from types import SimpleNamespace
 from uuid import UUID
 
-import collapsed
 import pytest
 from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
@@ -416,9 +415,6 @@ REFUSED = {
             opening(it, it.sealing_key), "health", {"sealing_key": "0" * 64}
         ),
         lambda it: operations.publish_survey(opening(it), it.new, {"sealing_key": it.sealing_key}),
-    ],
-    (ParameterError, "attribute 'income': collapsed: this collector cannot estimate"): [
-        lambda it: operations.publish_survey(it.store, collapsed.survey())
     ],
     (ParameterError, "relay.sealing_key: its private key is not here"): [
         lambda it: operations.publish_survey(opening(it), relayed(it.survey))

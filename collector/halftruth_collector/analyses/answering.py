@@ -11,13 +11,14 @@ from halftruth_shared import DomainTooLarge, ParameterError, SchemaError, Survey
 from halftruth_shared.analyses.reading import questions_named
 from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.results import AnswerSets, EstimateColumns, Result, Texts
+from halftruth_shared.results.caveats import note
 from halftruth_shared.results.long_table import NUMBERS
 from halftruth_shared.results.showing import contradicted_model
 
 from ..estimation.automatic import modelled, prefers_model
 from ..estimation.bounds import Array
 from ..estimation.reliability import NOT, RELIABILITIES
-from .base import Analysis, AnalysisContext, Q, R, check_model_names, model_attributes
+from .base import Analysis, AnalysisContext, Q, R, check_model_names, model_attributes, named_by
 from .deciding import AtLevel
 
 _UNEXPLAINED = "no shares explain the reports"
@@ -35,6 +36,7 @@ def answer(analysis: Analysis[Q, R], counted: AnalysisContext, query: Q) -> R:
     # An analysis that ignores the domain would silently return wrong numbers.
     asked: Any = query
     by_model = "estimate" in asked.__struct_fields__ and asked.estimate == "model"
+    whole, counted = counted.survey, counted.read_for(query)
     query = _with_estimate(analysis, counted, query)
     counted = replace(counted, question=query)
     counted.check()
@@ -42,6 +44,8 @@ def answer(analysis: Analysis[Q, R], counted: AnalysisContext, query: Q) -> R:
         counted = counted.with_needed()
         query = cast(Q, counted.question)
     result = analysis.compute(counted, query)
+    if counted.survey is not whole:
+        result = _with_groups(whole, query, result)
     if result.contradictions:
         return _without_contradicted(counted, result)
     if contradicted_model(result):
@@ -53,6 +57,20 @@ def answer(analysis: Analysis[Q, R], counted: AnalysisContext, query: Q) -> R:
         return analysis.compute(replace(counted, question=other), other)
 
     return decided(analysis, result, at_level)
+
+
+def _with_groups(survey: Survey, query: Q, result: R) -> R:
+    """Return a result that says of which questions it has groups of answers."""
+    named = named_by(query, survey)
+    about = [
+        each.name
+        for each in survey.schema.attributes
+        if each.collapsed and (not named or each.name in named)
+    ]
+    if not about:
+        return result
+    caveats = [*result.caveats, note("groups of answers", questions=about)]
+    return msgspec.structs.replace(result, caveats=caveats)
 
 
 def answer_pilot(

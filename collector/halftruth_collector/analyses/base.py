@@ -39,6 +39,7 @@ from ..estimation import Counts, Estimator
 from ..estimation.automatic import modelled
 from ..estimation.bounds import Array, normal_quantile
 from ..estimation.design_fit import contradictions
+from ..estimation.groups import survey_in_groups
 from ..estimation.measures import ALIASES, MEASURE_NAMES, ORDERED_NAMES
 from ..estimation.model import LoglinearModel, cached_model, completed, described
 from ..estimation.model.fit import MODEL_CELLS
@@ -176,6 +177,17 @@ class AnalysisContext:
         pairs = sorted(fit.unasked_pairs, key=lambda pair: not named.issuperset(pair))
         return msgspec.structs.replace(fit, unasked_pairs=pairs)
 
+    def read_for(self, query: Query[Any]) -> "AnalysisContext":
+        """Return the context in which a query is read: in groups of answers, or in detail."""
+        if not is_in_groups(self.survey, query):
+            return self
+        waves = self.waves
+        return replace(
+            self,
+            survey=survey_in_groups(self.survey),
+            waves=lambda: [replace(wave, survey=survey_in_groups(wave.survey)) for wave in waves()],
+        )
+
     def with_needed(self) -> "AnalysisContext":
         """Return the context whose query names the interactions that its model lacks, if any."""
         asked: Any = self.question
@@ -255,6 +267,20 @@ class AnalysisContext:
             )
         with errors_naming(field_of_model(question)), errors_naming("interactions", "terms"):
             return self.model(question.interactions, question.modelled)
+
+
+def is_in_groups(survey: Survey, query: Query[Any]) -> bool:
+    """Return whether a query is about groups of answers, as it combines perturbed questions.
+
+    A question that is sent unperturbed with every report can be combined with one in detail.
+    """
+    if not any(each.collapsed for each in survey.schema.attributes):
+        return False
+    public = survey.perturbation.unperturbed
+    if set(questions_named(query).get("where", ())) - public:
+        return True
+    named = named_by(query, survey) - public - {*survey.schema.options}
+    return not query.each_alone and len(named) != 1
 
 
 def model_attributes(survey: Survey, query: Any) -> list[str] | None:
@@ -463,7 +489,7 @@ def answer_keys(schema: Schema, names: Sequence[str], codes: Codes) -> list[Key]
 
 def first_wanted(survey: Survey) -> tuple[Attribute, Attribute] | None:
     """Return the outcome and the group of the first wanted table, for initial queries; or None."""
-    schema = survey.schema
+    schema = survey_in_groups(survey).schema
     for wanted in getattr(survey.mechanism, "tables", ()):
         for names in enumerate_tables(schema, wanted):
             if len(names) > 1:
@@ -491,7 +517,8 @@ def clearest(survey: Survey) -> list[Attribute]:
     The group and the outcome of the first wanted table are before all others.
     """
     first = [*reversed(first_wanted(survey) or ())]
-    others = [each for each in survey.schema.attributes if each not in first]
+    every = survey_in_groups(survey).schema.attributes
+    others = [each for each in every if each not in first]
     return [*first, *sorted(others, key=lambda attribute: len(attribute.categories))]
 
 

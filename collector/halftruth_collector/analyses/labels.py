@@ -8,7 +8,9 @@ from halftruth_shared import Attribute, Survey
 from halftruth_shared.analyses import Query
 from halftruth_shared.results import Labels
 
+from ..estimation.groups import survey_in_groups
 from ..estimation.merging import Merging
+from .base import is_in_groups
 
 
 def labels_of(survey: Survey, query: Query[Any] | None = None, *languages: str) -> Labels:
@@ -16,6 +18,8 @@ def labels_of(survey: Survey, query: Query[Any] | None = None, *languages: str) 
 
     Categories that a query merges have one label. Ambiguous labels are followed by names.
     """
+    if query is not None and is_in_groups(survey, query):
+        survey = survey_in_groups(survey)
     schema = Merging(survey.schema, getattr(query, "merge", {})).schema
     attributes, options = schema.attributes, schema.options
     labels = {a.name: a.short_in(*languages) for a in attributes}

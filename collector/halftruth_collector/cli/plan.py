@@ -11,7 +11,9 @@ from halftruth_shared.results.wording import number
 
 from ..charts.planning import plan_chart
 from ..estimation.planning.planner import plan as make_plan
+from ..estimation.planning.proposals import DESIGN_NAMES, best_design
 from ..estimation.planning.wording import (
+    design_table,
     footnotes,
     headline,
     mechanism_table,
@@ -56,6 +58,12 @@ def _lines(result: PlanResult) -> Iterator[str]:
     if len(result.mechanisms) > 1:
         yield from ("", table(*mechanism_table(result)))
         yield f"Most precise is {result.reason}."
-    if result.advice:
+    if result.designs:
+        yield from ("", "Smallest differences that are detected:", table(*design_table(result)))
+        yield from ("", *result.advice)
+        best = best_design(result.goals, result.designs)
+        if best.lines:
+            yield from ("", f"In the survey file, for {DESIGN_NAMES[best.design]}:", best.lines)
+    elif result.advice:
         yield from ("", " ".join(result.advice))
     yield from ("", *result.protection)

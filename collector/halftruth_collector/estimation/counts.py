@@ -207,12 +207,13 @@ class Counts:
 
 #: Identity of the counts of a survey: its digest, and the fingerprint of the counts. Equal keys
 #: give equal estimates.
-CountsKey = tuple[str, bytes]
+CountsKey = tuple[str, tuple[int, ...], bytes]
 
 
 def key_of(survey: Survey, counts: Counts) -> CountsKey:
     """Return the identity of these counts, for caches that do not keep the counts themselves."""
-    return survey.digest, counts.fingerprint
+    # A survey that is read in groups of answers has the same digest, and other results.
+    return survey.digest, survey.schema.shape, counts.fingerprint
 
 
 class RecentResults(Generic[K, V]):

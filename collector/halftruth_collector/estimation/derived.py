@@ -232,24 +232,12 @@ class DerivedTable(Table):
         for cell in np.argwhere(self._numbers() > 1):
             check_deadline()
             place = tuple(cell)
-            mixed = large._variances_along(place)
+            mixed = large.variances_along(place)
             if self.fraction:
-                by_perturbation = alone._variances_along(place)
+                by_perturbation = alone.variances_along(place)
                 mixed = (1 - self.fraction) * mixed + self.fraction * by_perturbation
-            nobody, half, everybody = mixed
-            quadratic = 2 * nobody - 4 * half + 2 * everybody
-            columns[(slice(None), *place)] = nobody, everybody - nobody - quadratic, quadratic
+            columns[(slice(None), *place)] = UnitVariance.through(*mixed)
         return UnitVariance(*columns)
-
-    def _variances_along(self, cell: tuple[int, ...]) -> Array:
-        """Return N times the variance of a cell whose share is 0, 1/2 and 1."""
-        form = np.zeros(self.value.shape)
-        form[cell] = 1.0
-        others = np.maximum(self.value, SOMEBODY) * (1 - form)
-        others /= others.sum()
-        along = [(1 - share) * others + share * form for share in (0.0, 0.5, 1.0)]
-        known = [self.covariance(form.reshape(1, -1), shares).item() for shares in along]
-        return np.array(known) * (self.reports - 1)
 
     def base_error(self) -> float:
         """Standard error of `base`: NaN if unknown, 0 if reports state it unperturbed."""

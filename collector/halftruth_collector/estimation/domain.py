@@ -169,6 +169,7 @@ def _answers_alone(attribute: Attribute) -> Attribute:
     return replace(
         attribute,
         categories=kept,
+        collapsed=None,
         items=None if items is None else tuple(item for item in items if item in kept),
         missing=(),
         optional=False,

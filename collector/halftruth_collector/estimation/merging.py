@@ -156,6 +156,7 @@ def _merged(attribute: Attribute, parts: Sequence[Sequence[int]]) -> Attribute:
     return replace(
         attribute,
         categories=tuple(names.values()),
+        collapsed=None,
         items=None
         if items is None
         else tuple(n for codes, n in names.items() if attribute.item_mask[list(codes)].all()),

@@ -21,6 +21,7 @@ from halftruth_shared.mechanisms import View
 from numpy.typing import NDArray
 
 from .counts import Counts
+from .groups import group_codes, views_in_detail
 
 #: Number of pairs of a cell and a symbol that are examined at once.
 _AT_ONCE = 2**21
@@ -178,7 +179,7 @@ def _every_part(
 def _parts_by_view(
     perturbation: Perturbation, counts: Counts, among: Sequence[int]
 ) -> Iterator[ReportPart]:
-    views, shape = perturbation.views, perturbation.schema.shape
+    views, shape = views_in_detail(perturbation), perturbation.schema.shape
     order = np.argsort(counts.cells[:, -1], kind="stable")
     cells, numbers = counts.cells[order], counts.counts[order]
     ends = np.searchsorted(cells[:, -1], [view.first + view.channel.reports for view in views])
@@ -252,12 +253,23 @@ def report_probabilities(
     rows = prod(arranged.shape[: len(order) - len(free)])
     arranged = arranged.reshape(rows, *arranged.shape[len(order) - len(free) :])
     result, total = np.empty((rows, symbols)), sum(view.weight for view in views)
+    groups = {
+        j: np.eye(len(each.groups.names))[:, group_codes(each)]
+        for j, each in enumerate(perturbation.schema.attributes)
+        if each.collapsed
+    }
     for view in views:
         check_deadline()
         others = tuple(axis for axis, j in enumerate(free, 1) if j not in view.positions)
-        sizes = [d if j in free else 1 for j, d in zip(view.positions, view.shape, strict=True)]
-        margin = arranged.sum(axis=others).reshape(rows, *sizes) * (prod(sizes) / prod(view.shape))
-        cells = np.broadcast_to(margin, (rows, *view.shape)).reshape(rows, -1)
+        margin = arranged.sum(axis=others)
+        for axis, (j, size) in enumerate(zip(view.positions, view.shape, strict=True), 1):
+            if j not in free:
+                # Also of an attribute that a table of groups has not in this form.
+                count = size if j not in view.collapsed else len(groups[j].T)
+                margin = np.expand_dims(margin, axis).repeat(count, axis) / count
+            if j in view.collapsed:
+                margin = np.moveaxis(np.tensordot(groups[j], margin, axes=(1, axis)), 0, axis)
+        cells = margin.reshape(rows, -1)
         reports = view.channel.forward(cells) * (view.weight / total)
         result[:, view.first : view.first + view.channel.reports] = reports
     return result
@@ -476,6 +488,12 @@ def likelihood(
     DomainTooLarge
         If there are too many possible reports.
     """
+    collapsed = any(
+        max(view.positions) >= len(perturbation.schema.names)
+        for view in views_in_detail(perturbation)
+    )
+    if attributes is None and collapsed:
+        attributes = perturbation.schema.names
     if attributes is not None:
         return PartLikelihood(perturbation, counts, attributes)
     if (channel := perturbation.channel(perturbation.schema.names)) is not None:

@@ -174,6 +174,19 @@ class Table(ABC):
             return np.full((cells, cells), np.nan)
         return self._mixed(self._kept_covariance)
 
+    def variances_along(self, cell: tuple[int, ...]) -> Array:
+        """Return N times the variance of a cell whose share is 0, 1/2 and 1, shape (3,).
+
+        Other people are in proportion to the estimates of their cells.
+        """
+        form = np.zeros(self.value.shape)
+        form[cell] = 1.0
+        others = np.maximum(self.value, SOMEBODY) * (1 - form)
+        others /= others.sum()
+        along = [(1 - share) * others + share * form for share in (0.0, 0.5, 1.0)]
+        known = [self.covariance(form.reshape(1, -1), shares).item() for shares in along]
+        return np.array(known) * (self.reports - 1)
+
     def identified_covariance(self) -> Array:
         """Return `covariance`, or NaN if the reports do not identify any variance.
 

@@ -67,6 +67,12 @@ class UnitVariance(NamedTuple):
             return cls(others, own - others - 1, np.zeros_like(own))
         return cls(others, own - others, np.full_like(own, -1.0))
 
+    @classmethod
+    def through(cls, nobody: Array, half: Array, everybody: Array) -> "UnitVariance":
+        """Make the variance from its values at shares of 0, 1/2 and 1."""
+        quadratic = 2 * nobody - 4 * half + 2 * everybody
+        return cls(nobody, everybody - nobody - quadratic, quadratic)
+
     def at(self, share: float | Array) -> Array:
         """Return the variance at a share, with the other people in their proportions."""
         return self.constant + self.linear * share + self.quadratic * share**2

@@ -219,6 +219,15 @@ class Query(Request, Generic[R], frozen=True, kw_only=True):
     """
 
     of_series: ClassVar[bool] = False
+
+    @property
+    def each_alone(self) -> bool:
+        """Whether each of its questions is analysed by itself, so that its answers are in detail.
+
+        So are those of a query that names a single question.
+        """
+        return False
+
     needs_many_tables: ClassVar[bool] = False
 
 

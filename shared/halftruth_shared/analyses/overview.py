@@ -39,6 +39,10 @@ class OverviewQuery(SampleQuery[Result[Any]], frozen=True, kw_only=True):
     interactions: Interactions = msgspec.field(default_factory=list)
     modelled: Modelled | None = None
 
+    @property
+    def each_alone(self) -> bool:
+        return self.estimate != "model"
+
 
 #: Largest number of days that a sentence lists.
 _MAX_DAYS = 7

@@ -28,6 +28,11 @@ Planned = Literal[
 ]
 
 
+#: The survey's own design, and those that are proposed: views for all pairs of questions, for
+#: wanted tables, and for wanted tables with groups of answers.
+DesignName = Literal["own", "all pairs", "tables", "tables of groups"]
+
+
 class PlanQuery(Request, frozen=True, kw_only=True):
     """Query for the expected precision of a survey before field work; see ``plan``."""
 
@@ -58,6 +63,19 @@ class PlanQuery(Request, frozen=True, kw_only=True):
         Annotated[
             AttributeNames,
             Meta(description="Questions whose answers are estimated; by default all."),
+        ]
+        | None
+    ) = None
+    detect: (
+        Annotated[
+            list[str],
+            Meta(
+                min_length=1,
+                max_length=40,
+                description="Differences to detect, as in 'drugs by sex: 10 points': says which"
+                " tables the survey file should name for them.",
+                extra={"written": "of: outcome by group: points"},
+            ),
         ]
         | None
     ) = None
@@ -141,6 +159,33 @@ class MechanismPlan(Message, frozen=True, kw_only=True):
     margins: list[PlannedMargin]
 
 
+class Goal(Message, frozen=True, kw_only=True):
+    """Difference of an answer's shares between two groups that is to be detected."""
+
+    outcome: AttributeName
+    group: AttributeName
+    difference: float
+
+
+class DesignPlan(Message, frozen=True, kw_only=True):
+    """Expected precision of a design for the differences that are to be detected.
+
+    `lines` are those of the survey file that differ; empty for the survey's own design.
+    `detectable` has for each difference the smallest one that is detected with a power of 80 %, and
+    `rare` the same if 20 % of the people are in one of the groups (null with a pilot); null for one
+    that no number of points makes detectable. `share` is the typical margin of a share of an answer
+    to a single question, and `worst_share` the largest one, of the question `worst_of`.
+    """
+
+    design: DesignName
+    lines: str
+    detectable: list[float | None]
+    rare: list[float | None] | None
+    share: float | None
+    worst_share: float | None
+    worst_of: AttributeName | None
+
+
 class RelayedPlan(Message, frozen=True, kw_only=True):
     """Expected precision behind a relay, of the same kind of mechanism with a larger amplification.
 
@@ -165,6 +210,8 @@ class PlanResult(Message, frozen=True, kw_only=True):
     mechanism is compared with it, or if it exceeds floating-point numbers. `margins` are
     those of the unchanged survey, and `mechanisms` compares it with other mechanisms of the same γ
     by shares and shares within groups. `advice` is a sentence about the best `max_length`.
+    `goals` are the differences that are to be detected, and `designs` the designs that are compared
+    for them, the survey's own first.
     `relayed` is null if no bound behind a relay is requested. `protection` describes the guarantee
     for the whole record and for a single answer, and what γ permits somebody to learn.
     """
@@ -177,6 +224,8 @@ class PlanResult(Message, frozen=True, kw_only=True):
     reason: str
     advice: list[str]
     protection: list[str]
+    goals: list[Goal] = msgspec.field(default_factory=list)
+    designs: list[DesignPlan] = msgspec.field(default_factory=list)
     relayed: RelayedPlan | None = None
     pilot: bool = False
 

@@ -68,6 +68,10 @@ class WavesQuery(AnsweredQuery[Result[Any]], frozen=True, kw_only=True):
         ),
     ] = msgspec.field(default_factory=dict)
 
+    @property
+    def each_alone(self) -> bool:
+        return self.groups is None
+
 
 def _waves(numbers: Sequence[int]) -> str:
     """Name waves by their numbers.

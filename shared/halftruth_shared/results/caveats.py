@@ -230,6 +230,10 @@ SENTENCES: dict[str, Callable[..., str]] = {
     ),
     "unexamined": _unexamined,
     "asked together": _asked_together,
+    "groups of answers": lambda labels, questions: (
+        f"Answers to {listed([*map(labels.quoted, questions)])} are in groups, as in all reports"
+        " about several questions; by themselves they are in detail."
+    ),
     "association estimates": lambda _: (
         "χ² and G² are estimates of association, corrected for chance and perturbation, not tests;"
         " a cross-tabulation has the test of independence."

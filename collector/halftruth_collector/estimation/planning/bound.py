@@ -10,10 +10,9 @@ from halftruth_shared.mechanisms.split_questionnaire.design import (
     EXPONENT,
     Array,
     enumerate_types,
-    error_coefficients,
     group_by_categories,
     minimize_convex,
-    product_over_groups,
+    objective_of_lengths,
     smooth_largest_square,
 )
 from halftruth_shared.rational import as_float
@@ -62,10 +61,8 @@ def information_bound(
             f"lengths: tables of {asked[-1]} attributes have too many components; expected fewer",
             field="lengths",
         )
-    coefficients = error_coefficients(groups, components, asked)
-    dimensions = product_over_groups(
-        groups, components, lambda group, n: group.subsets(n) * (group.size - 1) ** n
-    )
+    objective = objective_of_lengths(groups, components, asked)
+    coefficients, dimensions = objective.coefficients, objective.dimensions(groups)
     squares = _best_squares(coefficients, dimensions, as_float((gamma - 1) ** 2 / (4 * gamma)))
     if target == "respondents":
         squares = np.maximum(squares - coefficients.sum(axis=1), 0.0)

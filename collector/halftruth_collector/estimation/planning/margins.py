@@ -27,6 +27,7 @@ from ..distribution import GroupedAnswers, scale_of
 from ..domain import Domain
 from ..equation import Equation, equation
 from ..estimates import Estimates, shares_of_table
+from ..groups import group_codes, in_groups
 from ..independence import Departures
 from ..intervals import SHARE
 from ..model import LoglinearModel
@@ -116,6 +117,34 @@ class Expectation:
         factor[code] = min(1.0, RARE / own) if 0 < own < 1 else 1.0
         others = [k for k in range(shares.ndim) if k != axis]
         return np.asarray(shares * np.expand_dims(factor, others))
+
+    def reading(self, names: Sequence[str]) -> "Expectation":
+        """Return the expectation in which tables of some attributes are read.
+
+        A table of several perturbed attributes has the groups of their answers.
+        """
+        public = self.perturbation.unperturbed_columns
+        positions = self.schema.positions(names)
+        return self if sum(j not in public for j in positions) < 2 else self._in_groups
+
+    @cached_property
+    def _in_groups(self) -> "Expectation":
+        grouped, schema = in_groups(self.perturbation), self.schema
+        if grouped is self.perturbation:
+            return self
+        people = self.people
+
+        def summed(names: Sequence[str]) -> Array:
+            assert people is not None  # noqa: S101 - only then it is called
+            table = people(names)
+            for axis, j in enumerate(schema.positions(names)):
+                if schema.attributes[j].collapsed:
+                    codes = group_codes(schema.attributes[j])
+                    sums = np.eye(codes.max() + 1)[:, codes]
+                    table = np.moveaxis(np.tensordot(sums, table, axes=(1, axis)), 0, axis)
+            return np.asarray(table)
+
+        return replace(self, perturbation=grouped, people=None if people is None else summed)
 
     def with_rare(self, quantity: Planned, names: Sequence[str]) -> "Expectation":
         """Return the tables for one of `OF_RARE` if few people are in a group or give an answer.

@@ -14,6 +14,7 @@ from halftruth_shared import (
 )
 from halftruth_shared.analyses.base import Target
 from halftruth_shared.analyses.plan import (
+    DesignPlan,
     MechanismPlan,
     Planned,
     PlanQuery,
@@ -32,6 +33,7 @@ from .advice import advise_length, design_perturbation, recommend
 from .bound import information_bound, largest_error
 from .changes import advise_changes
 from .margins import People
+from .proposals import goals_of, propose
 from .sets import even_variance, perturbed_of, sets_of, unit_variances
 from .summaries import Chosen
 
@@ -99,7 +101,11 @@ def plan(
     plans = list(map_pieces(partial(_plan_mechanism, chosen, gamma), compared))
     best, reason = recommend(plans)
     advice: list[str] = []
-    if not query.alone and gamma is not None:
+    goals = goals_of(survey.schema, query.detect or ())
+    proposed: list[DesignPlan] = []
+    if goals and gamma is not None:
+        proposed, advice = propose(chosen, goals, gamma)
+    elif not query.alone and gamma is not None:
         design = chosen.expectation(compared[plans.index(best)])
         advice = [
             *advise_length(chosen, design, gamma),
@@ -115,6 +121,8 @@ def plan(
         reason=reason,
         advice=advice,
         protection=[*protection.sentences(), *protection.learning()],
+        goals=goals,
+        designs=proposed,
         relayed=_relayed(chosen),
         pilot=people is not None,
     )

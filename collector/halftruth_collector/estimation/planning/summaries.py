@@ -8,6 +8,7 @@ from functools import cached_property
 
 from halftruth_shared import DomainTooLarge, HalftruthError, ParameterError, Perturbation, Survey
 from halftruth_shared.analyses.plan import Planned, PlannedMargin, PlanQuery
+from halftruth_shared.mechanisms.split_questionnaire import enumerate_tables
 
 from ..bounds import optional
 from ..distribution import scale_of
@@ -83,11 +84,22 @@ class Chosen:
 
     @cached_property
     def pairs(self) -> list[Names]:
-        """All pairs of a group and a question, except two options of one question."""
-        schema = self.survey.schema
+        """Pairs of a group and a question, except two options of one question.
+
+        All are planned by default, or those that are wanted if the survey says which.
+        """
+        schema, query = self.survey.schema, self.query
+        if query.groups is None and query.questions is None and (wanted := self._wanted()):
+            return wanted
         groups = schema.names if self.query.groups is None else self.query.groups
         of = {each.name: each.question or each.name for each in schema.attributes}
         return [(g, name) for g in groups for (name,) in self.questions if of[g] != of[name]]
+
+    def _wanted(self) -> list[Names]:
+        """Return the wanted tables of two attributes, the group first."""
+        tables = getattr(self.survey.mechanism, "tables", ())
+        every = (names for each in tables for names in enumerate_tables(self.survey.schema, each))
+        return list(dict.fromkeys((names[1], names[0]) for names in every if len(names) == 2))
 
     def about(self, quantity: Planned) -> list[Names]:
         """Return the questions, pairs or regressions that a quantity is planned for."""
@@ -193,13 +205,14 @@ def planned_margins(
     """
     found, known = {}, dict[object, float]()
     for names in about:
-        too_large = len(names) > 1 and expected.cells(names) > _CELLS
-        if not strict and (too_large or not expected.identifies(names)):
+        design = expected.reading(names)
+        too_large = len(names) > 1 and design.cells(names) > _CELLS
+        if not strict and (too_large or not design.identifies(names)):
             continue
-        key = expected.likeness(names)
+        key = design.likeness(names)
         if key not in known:
             try:
-                assumed = expected.with_rare(quantity, names) if rare else expected
+                assumed = design.with_rare(quantity, names) if rare else design
                 known[key] = getattr(assumed, quantity)(*names)
             except HalftruthError:
                 if strict:

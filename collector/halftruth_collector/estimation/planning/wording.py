@@ -9,6 +9,7 @@ from halftruth_shared.results.wording import GAP, half_width, number, percent, v
 
 from ..reliability import RELIABILITIES, UNDETERMINED, grades
 from .margins import OF_RARE, RARE
+from .proposals import DESIGN_NAMES
 from .summaries import MAX_PAIRS
 
 #: Names of the planned quantities in tables, in this order.
@@ -84,6 +85,27 @@ def mechanism_table(result: PlanResult) -> tuple[list[str], list[list[str]]]:
             ]
         )
     return ["mechanism", "share", "within a group", "times the bound", "γ of one answer"], lines
+
+
+def design_table(result: PlanResult) -> tuple[list[str], list[list[str]]]:
+    """Return heads and lines of the comparison of designs for what is to be detected."""
+    heads = ["design"]
+    for goal in result.goals:
+        heads += [f"{goal.outcome} by {goal.group}"]
+        heads += [_AT_RARE] * (not result.pilot)
+    heads += ["share of an answer", "worst"]
+    lines = []
+    for plan in result.designs:
+        line = [DESIGN_NAMES[plan.design]]
+        for place, least in enumerate(plan.detectable):
+            line.append(formatted("detectable_difference", least))
+            if plan.rare is not None:
+                line.append(formatted("detectable_difference", plan.rare[place]))
+        worst = "" if plan.worst_of is None else f" ({plan.worst_of})"
+        line.append(formatted("share", plan.share))
+        line.append(f"{formatted('share', plan.worst_share)}{worst}")
+        lines.append(line)
+    return heads, lines
 
 
 def _medians(margins: Sequence[PlannedMargin]) -> dict[Planned, str]:

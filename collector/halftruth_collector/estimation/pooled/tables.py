@@ -153,9 +153,7 @@ class Grid:
             result -= share * (1 - share) * (target == "respondents")
             return np.where(alone, even.at(share), result)
 
-        nobody, half, everybody = map(variance, (0.0, 0.5, 1.0))
-        quadratic = 2 * nobody - 4 * half + 2 * everybody
-        return UnitVariance(nobody, everybody - nobody - quadratic, quadratic)
+        return UnitVariance.through(*map(variance, (0.0, 0.5, 1.0)))
 
     def _folded(self, margins: Array) -> Array:
         """Sum numbers of the cells of all margins over the margins that contain each cell."""

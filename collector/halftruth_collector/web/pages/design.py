@@ -21,7 +21,9 @@ from ... import operations
 from ...dry_run import allowed_by_form, check_survey
 from ...errors import TooLarge
 from ...estimation.planning.planner import plan
+from ...estimation.planning.proposals import DESIGN_NAMES, best_design
 from ...estimation.planning.wording import (
+    design_table,
     footnotes,
     headline,
     mechanism_table,
@@ -45,6 +47,7 @@ _LINE = 1_000
 _PLANNING = {
     "respondents": "1000",
     "half_width": "",
+    "detect": "",
     "groups": "",
     "questions": "",
     "outcome": "",
@@ -251,8 +254,12 @@ def _results(survey: Survey | None) -> dict[str, Any]:
             planned = plan(survey, _plan_query())
     except HalftruthError as error:
         return results | {"plan_problem": str(error)}
+    if planned.designs:
+        best = best_design(planned.goals, planned.designs)
+        results |= {"best": best, "best_name": DESIGN_NAMES[best.design]}
     return results | {
         "planned": planned,
+        "designs": design_table(planned) if planned.designs else None,
         "headline": headline(planned),
         "margins": planned_table(planned),
         "footnotes": list(footnotes(planned)),
@@ -271,7 +278,7 @@ def _plan_query() -> PlanQuery:
             raise ParameterError(
                 "half_width: expected a number of points, such as 3", field="half_width"
             ) from None
-    several = ("groups", "questions", "predictors")
+    several = ("groups", "questions", "predictors", "detect")
     return read(
         PlanQuery,
         {

@@ -10,12 +10,17 @@ described by its *type*, the number of its attributes from each group.
 A view v with probability w_v and information i_v about each contrast of its n_v cells adds
 w_v·i_v/n_v to the information J_U about every component U ⊆ v. So the squared error of the tables
 of one length, or of a table that is wanted, is convex in the probabilities, and can be minimized.
+
+Views of several attributes have the groups of collapsed answers for categories, and so have the
+tables. An attribute alone has its answers in detail: with c groups of d answers, c − 1 of the d − 1
+dimensions are those of its groups, about which all views inform, and d − c are differences *within*
+groups, about which only the view of this attribute alone informs.
 """
 
 import itertools
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache, partial
 from itertools import pairwise
@@ -32,6 +37,7 @@ from ...errors import ParameterError
 from ...schema import Schema
 from .responses import MAX_CELLS, choose_direct, response
 from .views import MAX_SYMBOLS, MAX_VIEWS, ViewClass
+from .wanted import sizes_together
 
 Array = NDArray[np.float64]
 
@@ -54,19 +60,35 @@ class Group:
     """Attributes that are treated as interchangeable.
 
     Their `positions` in the schema are in increasing order, their `sizes`, which are numbers of
-    categories, in decreasing order.
+    categories in tables of several attributes, and their `details`, those alone, in decreasing
+    order.
     """
 
     positions: tuple[int, ...]
     sizes: tuple[int, ...]
+    details: tuple[int, ...]
 
     @cached_property
     def size(self) -> float:
         """Number of categories assumed for each attribute: the geometric mean."""
-        return math.exp(math.fsum(map(math.log, self.sizes)) / len(self.sizes))
+        return _geometric_mean(self.sizes)
+
+    @cached_property
+    def detail(self) -> float:
+        """Number of categories assumed for each attribute alone."""
+        return _geometric_mean(self.details)
+
+    @property
+    def collapsed(self) -> bool:
+        """Whether an attribute has more categories alone than in tables of several."""
+        return self.details != self.sizes
 
     def subsets(self, chosen: int) -> int:
         return math.comb(len(self.sizes), chosen)
+
+
+def _geometric_mean(sizes: Sequence[int]) -> float:
+    return math.exp(math.fsum(map(math.log, sizes)) / len(sizes))
 
 
 Groups = Sequence[Group]
@@ -79,10 +101,11 @@ Demands = Mapping[frozenset[int], float]
 def group_by_categories(schema: Schema, public: Collection[str]) -> list[Group]:
     """Group the attributes that are not public by number of categories."""
     free = [j for j, name in enumerate(schema.names) if name not in public]
+    kinds = list(zip(sizes_together(schema), schema.shape, strict=True))
     groups = []
-    for size in sorted({schema.shape[j] for j in free}):
-        positions = tuple(j for j in free if schema.shape[j] == size)
-        groups.append(Group(positions, (size,) * len(positions)))
+    for kind in sorted({kinds[j] for j in free}):
+        positions = tuple(j for j in free if kinds[j] == kind)
+        groups.append(Group(positions, *((size,) * len(positions) for size in kind)))
     return groups
 
 
@@ -105,17 +128,22 @@ def group_by_use(schema: Schema, demands: Demands) -> list[Group]:
             if position in table and other not in table
         }
 
+    together = sizes_together(schema)
+    kinds = list(zip(together, schema.shape, strict=True))
     classes: list[list[int]] = []
     for j in sorted(frozenset().union(*demands)):
         check_deadline()
         for alike in classes:
             k = alike[0]
-            if schema.shape[j] == schema.shape[k] and rest(j, k) == rest(k, j):
+            if kinds[j] == kinds[k] and rest(j, k) == rest(k, j):
                 alike.append(j)
                 break
         else:
             classes.append([j])
-    return [Group(tuple(each), tuple(schema.shape[j] for j in each)) for each in classes]
+    return [
+        Group(tuple(each), tuple(together[j] for j in each), tuple(schema.shape[j] for j in each))
+        for each in classes
+    ]
 
 
 def merge_similar_groups(groups: Groups) -> list[Group]:
@@ -128,6 +156,7 @@ def merge_similar_groups(groups: Groups) -> list[Group]:
     merged = Group(
         tuple(sorted(below.positions + above.positions)),
         tuple(sorted(below.sizes + above.sizes, reverse=True)),
+        tuple(sorted(below.details + above.details, reverse=True)),
     )
     return [*groups[:k], merged, *groups[k + 2 :]]
 
@@ -164,12 +193,37 @@ def product_over_groups(
 def count_largest_cells(groups: Groups, types: Types) -> list[int]:
     """Return the number of cells of the largest table of each type."""
     return [
-        math.prod(math.prod(group.sizes[:n]) for group, n in zip(groups, chosen, strict=True))
+        math.prod(
+            math.prod((group.sizes if sum(chosen) > 1 else group.details)[:n])
+            for group, n in zip(groups, chosen, strict=True)
+        )
         for chosen in types.tolist()
     ]
 
 
-def error_coefficients(groups: Groups, components: Types, lengths: Sequence[int]) -> Array:
+def objective_of_lengths(groups: Groups, components: Types, lengths: Sequence[int]) -> "Objective":
+    """Return the mean squared error of tables of each length."""
+    coefficients = _error_coefficients(groups, components, lengths)
+    within = _collapsed(groups)
+    added = np.zeros((len(lengths), len(within)))
+    if lengths[0] == 1:
+        cells = math.fsum(math.fsum(group.details) for group in groups)
+        for column, k in enumerate(within):
+            group = groups[k]
+            share = len(group.sizes) / group.detail / cells
+            added[0, column] = share * (group.detail - group.size)
+        alone = components.sum(axis=1) == 1
+        for column in np.flatnonzero(alone).tolist():
+            group = groups[int(components[column].argmax())]
+            coefficients[0, column] = len(group.sizes) * (group.size - 1) / group.detail / cells
+    return Objective(components, within, np.hstack([coefficients, added]))
+
+
+def _collapsed(groups: Groups) -> tuple[int, ...]:
+    return tuple(k for k, group in enumerate(groups) if group.collapsed)
+
+
+def _error_coefficients(groups: Groups, components: Types, lengths: Sequence[int]) -> Array:
     """Return the coefficients of 1/J_U in the mean squared error of tables of each length.
 
     Shape (lengths, types of components). With e_k the elementary symmetric polynomials, the sets U
@@ -254,8 +308,9 @@ _MAX_MATRIX_ENTRIES = 2**21
 #: Largest number of pairs of tables that are united.
 _MAX_UNIONS = 2**16
 
-#: Largest number of cells of unions of wanted tables that are smaller themselves.
-_UNION_CELLS = 2**9
+#: Largest number of cells of unions of smaller wanted tables, as a multiple of γ + 1. A report has
+#: about the largest information for γ − 1 cells; larger views are useful only to join tables.
+_UNION_CELLS = 4
 
 #: Largest size of the views in a survey document, in bytes.
 _MAX_DOCUMENT_BYTES = 40_000
@@ -332,9 +387,8 @@ def decodable_prime(gamma: Fraction, cells: int, usual: int) -> int:
 
 def count_largest_table(schema: Schema, public: Collection[str], max_length: int) -> int:
     """Return the number of cells of the largest table of attributes that are not public."""
-    free = [
-        size for name, size in zip(schema.names, schema.shape, strict=True) if name not in public
-    ]
+    sizes = schema.shape if max_length == 1 else sizes_together(schema)
+    free = [size for name, size in zip(schema.names, sizes, strict=True) if name not in public]
     return math.prod(sorted(free)[-max_length:])
 
 
@@ -383,7 +437,8 @@ def choose_views_for(
         counts = product_over_groups(groups, wanted, Group.subsets)
         weights = np.array(list(by_type.values())) * counts ** (1 / EXPONENT)
         objective = _objective_of_tables(groups, wanted, weights)
-        types = _unite(groups, wanted, len(objective.components))
+        most = max(largest, math.ceil(_UNION_CELLS * (gamma + 1)))
+        types = _unite(groups, wanted, len(objective.components), most)
         if classes := _choose_views(schema, groups, objective, types, respond):
             return classes
     raise ParameterError(
@@ -403,20 +458,39 @@ class Objective:
     ----------
     components : ndarray of int, shape (C, groups)
         Types of the components.
-    coefficients : ndarray, shape (E, C)
+    within : tuple of int
+        Groups of attributes whose differences within groups of answers are further components.
+    coefficients : ndarray, shape (E, C + number of `within`)
         Coefficients of 1/J_U in each of E squared errors.
     """
 
     components: Types
+    within: tuple[int, ...]
     coefficients: Array
+
+    def dimensions(self, groups: Groups) -> Array:
+        """Return the number of dimensions of the components of each type."""
+        whole = product_over_groups(
+            groups, self.components, lambda group, n: group.subsets(n) * (group.size - 1) ** n
+        )
+        inside = [len(groups[k].sizes) * (groups[k].detail - groups[k].size) for k in self.within]
+        return np.append(whole, inside)
 
 
 def _objective_of_tables(groups: Groups, wanted: Types, weights: Array) -> Objective:
     """Return the squared error of a table of each type, multiplied by its squared weight."""
+    within = _collapsed(groups)
     rows: list[dict[tuple[int, ...], float]] = []
-    for chosen, weight in zip(wanted.tolist(), weights, strict=True):
+    added = np.zeros((len(wanted), len(within)))
+    for row, (chosen, weight) in enumerate(zip(wanted.tolist(), weights, strict=True)):
         check_deadline()
         cells = math.prod(g.size**n for g, n in zip(groups, chosen, strict=True))
+        if sum(chosen) == 1:
+            group = groups[chosen.index(1)]
+            cells = group.detail
+            if group.collapsed:
+                column = within.index(chosen.index(1))
+                added[row, column] = (weight / cells) ** 2 * (group.detail - group.size)
         inside = itertools.product(*(range(n + 1) for n in chosen))
         rows.append(
             {
@@ -431,17 +505,15 @@ def _objective_of_tables(groups: Groups, wanted: Types, weights: Array) -> Objec
         )
     components = sorted({part for row in rows for part in row}, key=lambda part: (sum(part), part))
     coefficients = [[row.get(part, 0.0) for part in components] for row in rows]
-    return Objective(np.array(components), np.array(coefficients))
+    return Objective(np.array(components), within, np.hstack([coefficients, added]))
 
 
-def _unite(groups: Groups, wanted: Types, components: int) -> Types:
-    """Return the types of the unions of wanted tables, of so many that the types are not too many.
+def _unite(groups: Groups, wanted: Types, components: int, most: int) -> Types:
+    """Return the types of the unions of wanted tables with at most `most` cells.
 
-    Larger views than the largest wanted table are useful up to a size that has about the largest
-    information per report; unions are limited to a multiple of it.
+    Unions are of so many tables that there are not too many types.
     """
     sizes = np.array([len(group.sizes) for group in groups])
-    most = max(max(count_largest_cells(groups, wanted)), _UNION_CELLS)
     united = wanted
     while len(united) * len(wanted) <= _MAX_UNIONS:
         check_deadline()
@@ -473,9 +545,9 @@ def _choose_for_lengths(
     components = enumerate_types(groups, lengths[-1], _MAX_TYPES * len(groups))
     if types is None or components is None:
         return None
-    coefficients = error_coefficients(groups, components, lengths)
-    coefficients *= np.array([[importance[length] ** 2] for length in lengths])
-    objective = Objective(components, coefficients)
+    objective = objective_of_lengths(groups, components, lengths)
+    weights = np.array([[importance[length] ** 2] for length in lengths])
+    objective = replace(objective, coefficients=objective.coefficients * weights)
     return _choose_views(schema, groups, objective, types, respond, coarsest=len(groups) == 1)
 
 
@@ -503,7 +575,7 @@ def _choose_views(
         before = len(views)
         if len(components) * len(views) > _MAX_MATRIX_ENTRIES and not coarsest:
             return None
-        unit_information = _compute_unit_information(groups, components, views, respond)
+        unit_information = _compute_unit_information(groups, objective, views, respond)
         if (candidates and most == MAX_VIEWS) or not unit_information.any(axis=1).all():
             continue
         numbers = product_over_groups(groups, views, Group.subsets)
@@ -537,13 +609,16 @@ def _keep_feasible(groups: Groups, types: Types, most: int, respond: Respond) ->
 
 
 def _compute_unit_information(
-    groups: Groups, components: Types, views: Types, respond: Respond
+    groups: Groups, objective: Objective, views: Types, respond: Respond
 ) -> Array:
     """Return the information about each component in a report about a random view of each type.
 
-    Shape (types of components, types of views), relative to the most informative view.
+    Shape (components, types of views), relative to the most informative view.
     """
+    components = objective.components
     cells = product_over_groups(groups, views, lambda group, n: group.size**n)
+    alone = views.sum(axis=1) == 1
+    cells[alone] = [groups[k].detail for k in views[alone].argmax(axis=1)]
     absolute = [respond(round(n)).information for n in cells.tolist()]
     most = max(absolute)
     relative = np.array([float(each / most) for each in absolute])
@@ -558,7 +633,11 @@ def _compute_unit_information(
             for u in range(within.max() + 1)
         ]
         information *= np.array(share)[within[:, np.newaxis], chosen]
-    return information
+    inside = np.zeros((len(objective.within), len(views)))
+    for row, k in enumerate(objective.within):
+        own = alone & (views[:, k] == 1)
+        inside[row, own] = relative[own] / cells[own] / len(groups[k].sizes)
+    return np.vstack([information, inside])
 
 
 def _optimize_chances(coefficients: Array, unit_information: Array) -> Array:

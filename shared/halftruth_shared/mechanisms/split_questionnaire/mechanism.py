@@ -15,7 +15,7 @@ from ..base import Mechanism, Parameters, Perturbation
 from ..gamma_diagonal import resolve_gamma
 from .responses import MAX_CELLS, MAX_PRIME, choose_direct, choose_prime
 from .views import ViewClass, check_unperturbed, check_views, enumerate_views
-from .wanted import WantedTables, check_wanted, demands
+from .wanted import WantedTables, check_wanted, demands, sizes_together
 
 #: Default of the largest number of attributes of tables.
 MAX_LENGTH = 3
@@ -213,7 +213,8 @@ class SplitQuestionnaire(Mechanism):
         wanted = demands(schema, tables, public)
         design = _design()
         if prime is None:
-            cells = max(prod(schema.shape[j] for j in table) for table, _ in wanted)
+            together = sizes_together(schema)
+            cells = max(*schema.shape, *(prod(together[j] for j in table) for table, _ in wanted))
             prime = design.decodable_prime(resolved.gamma, cells, resolved.prime)
             resolved = cls(gamma, (), public, prime=prime, direct=direct)
         answered = resolved.prime, resolved.direct

@@ -39,6 +39,14 @@ class WantedTables(
     importance: float = 1.0
 
 
+def sizes_together(schema: Schema) -> tuple[int, ...]:
+    """Return the number of categories of each attribute in tables of several attributes."""
+    return tuple(
+        len(each.groups.names) if each.collapsed else len(each.categories)
+        for each in schema.attributes
+    )
+
+
 def enumerate_tables(schema: Schema, wanted: WantedTables) -> Iterator[tuple[str, ...]]:
     """Yield the attributes of each table, the outcome first.
 
@@ -102,6 +110,7 @@ def demands(
     ParameterError
         If a name is unknown, an importance is not a number above 0, or the tables are too many.
     """
+    together = sizes_together(schema)
     alone = {j for j, name in enumerate(schema.names) if name not in public}
     found = {frozenset([j]): ALONE for j in alone}
     named: dict[frozenset[int], float] = {}
@@ -118,7 +127,7 @@ def demands(
                     f"tables: expected at most {MAX_TABLES} tables", field="tables"
                 )
             positions = schema.positions(names)
-            sizes = [schema.shape[j] for j in positions]
+            sizes = [together[j] for j in positions]
             groups = prod(sizes[1:]) if each.by else max(sizes)
             perturbed = frozenset(alone.intersection(positions))
             if not perturbed:

@@ -1,0 +1,137 @@
+"""Answers in detail, from reports about one question alone and about the groups of its answers.
+
+With π̂ the table in detail and ĝ that of the groups, whose reports are different ones, B the sums
+of answers over groups, and C and V the covariances of both for even answers,
+
+    π̃ = π̂ + C Bᵀ (B C Bᵀ + V)⁺ (ĝ − B π̂).
+
+It is unbiased whatever the answers, and its shares add up to 1. With estimated covariances instead,
+it would be biased.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+
+import numpy as np
+from halftruth_shared.analyses.base import Target
+from halftruth_shared.channels.axes import Array
+from numpy.typing import NDArray
+
+from ..table import ReportDistribution, Table
+from ..variances import UnitVariance
+
+
+@dataclass(frozen=True, eq=False)
+class Combination:
+    """Linear maps of both tables, along the axis of the collapsed attribute.
+
+    Attributes
+    ----------
+    detail, groups : ndarray, shapes (d, d) and (d, g)
+        I − K B and K, with K = C Bᵀ (B C Bᵀ + V)⁺.
+    group_of : ndarray of int, shape (d,)
+        Code of the group of each answer.
+    """
+
+    detail: Array
+    groups: Array
+    group_of: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, detail: Array, groups: Array, group_of: NDArray[np.int64]) -> "Combination":
+        """Return the maps from the covariances C and V for even answers."""
+        sums = np.eye(len(groups))[:, group_of]
+        gain = detail @ sums.T @ np.linalg.pinv(sums @ detail @ sums.T + groups, hermitian=True)
+        return cls(np.eye(len(detail)) - gain @ sums, gain, group_of)
+
+    @property
+    def sums(self) -> Array:
+        """B, the sums of answers over groups, shape (g, d)."""
+        return np.asarray(np.eye(self.groups.shape[1])[:, self.group_of])
+
+
+def along(matrix: Array, table: Array, axis: int) -> Array:
+    """Apply a matrix along an axis of a table."""
+    return np.asarray(np.moveaxis(np.tensordot(matrix, table, axes=(1, axis)), 0, axis))
+
+
+class CombinedTable(Table):
+    """Table of one question in detail, combined with that of its groups.
+
+    Parameters
+    ----------
+    detail, groups : Table
+        Both with the same axes. Those of other attributes are public, and have the same values.
+    axis : int
+        Axis of the collapsed attribute.
+    """
+
+    def __init__(self, detail: Table, groups: Table, axis: int, combination: Combination) -> None:
+        self.axes, self.reports = detail.axes, detail.reports
+        self._detail, self._groups, self._axis = detail, groups, axis
+        self._combination = combination
+
+    @cached_property
+    def value(self) -> Array:
+        known = along(self._combination.detail, self._detail.value, self._axis)
+        return known + along(self._combination.groups, self._groups.value, self._axis)
+
+    @cached_property
+    def effective_reports(self) -> Array:
+        second, fourth = np.zeros((2, self.value.size))
+        for each in self.report_distributions(np.maximum(self.value, 0.0)):
+            added = each.weights - each.chances @ each.weights
+            second += each.reports * (each.chances @ added**2)
+            fourth += each.reports * (each.chances @ added**4)
+        known = np.divide(second**2, fourth, out=np.zeros_like(second), where=fourth > 0)
+        return known.reshape(self.value.shape)
+
+    def report_distributions(self, shares: Array) -> Iterator[ReportDistribution]:
+        combination, axis = self._combination, self._axis
+        of_groups = along(combination.sums, shares, axis)
+        known = self.value.size // self.value.shape[axis]
+        every = [
+            [
+                replace(each, weights=_mapped(matrix, each.weights, table.value.shape, axis))
+                for each in table.report_distributions(given)
+            ]
+            for table, given, matrix in (
+                (self._detail, shares, combination.detail),
+                (self._groups, of_groups, combination.groups),
+            )
+        ]
+        if known == 1:
+            for distributions in every:
+                yield from distributions
+            return
+        # The public answers of every report count in both tables.
+        *detail, of_others = every[0]
+        *groups, of_detail = every[1]
+        for distributions, besides in ((detail, of_detail), (groups, of_others)):
+            for each in distributions:
+                repeated = np.repeat(besides.weights, len(each.weights) // known, axis=0)
+                yield replace(each, weights=each.weights + repeated)
+        left = of_others.reports + of_detail.reports - self.reports
+        if left > 0:
+            yield ReportDistribution(left, of_others.chances, of_others.weights + of_detail.weights)
+
+    def _variance(self, target: Target) -> Array:
+        return np.diag(self._covariance(target)).reshape(self.value.shape)
+
+    def _covariance(self, target: Target) -> Array:
+        table = self.sampled(0.0 if target == "population" else 1.0)
+        return table._expected_covariance(np.eye(self.value.size), self.value)
+
+    def _unit_variance(self, target: Target) -> UnitVariance:
+        table = self.sampled(0.0 if target == "population" else 1.0)
+        along = [table.variances_along(cell) for cell in np.ndindex(*self.value.shape)]
+        return UnitVariance.through(*np.array(along).T.reshape(3, *self.value.shape))
+
+
+def _mapped(matrix: Array, weights: Array, shape: Sequence[int], axis: int) -> Array:
+    """Map the weights of reports for the cells of a table to those of a combined table."""
+    arranged = weights.reshape(-1, *shape)
+    mapped = along(matrix, arranged, axis + 1)
+    return mapped.reshape(len(weights), prod(mapped.shape[1:]))

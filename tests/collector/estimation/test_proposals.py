@@ -1,0 +1,161 @@
+"""Designs proposed for differences to detect, against plans and surveys of what they propose."""
+
+import operator
+import tomllib
+
+import numpy as np
+import pytest
+from halftruth_collector.analyses import AnalysisContext
+from halftruth_collector.analyses.answering import answer
+from halftruth_collector.analyses.comparison import ANALYSIS, ComparisonQuery
+from halftruth_collector.estimation import Counts
+from halftruth_collector.estimation.planning.planner import plan
+from halftruth_collector.estimation.planning.proposals import best_design
+from halftruth_shared import ParameterError, SchemaError, Survey
+from halftruth_shared.analyses.plan import PlanQuery
+
+SIZES = {"sex": 2, "age": 6, "drugs": 2, "voted": 2, "trust": 5, "pets": 2, "mood": 4, "town": 3}
+
+MECHANISM = '[mechanism]\nkind = "split-questionnaire"\ngamma = "19"\nmax_length = 2\n'
+
+
+def file_of(mechanism=MECHANISM, collapsed=""):
+    text = f'id = "s"\ntitle = "S"\n{mechanism}'
+    for name, size in SIZES.items():
+        text += f'[[attributes]]\nname = "{name}"\ncategories = {[f"a{k}" for k in range(size)]}\n'
+        text += collapsed if name == "age" else ""
+    return text
+
+
+SURVEY = Survey.from_toml(file_of())
+DETECT = ["drugs by sex: 10 points", "voted by age: 20 points"]
+
+
+def query_of(detect, respondents=3_000):
+    """Return a query whose other margins are few."""
+    return PlanQuery(
+        respondents=respondents, detect=detect, alone=True, groups=["sex"], questions=["pets"]
+    )
+
+
+@pytest.fixture(scope="module")
+def planned():
+    return plan(SURVEY, query_of(DETECT, 4_000))
+
+
+def changed(design):
+    """Return the survey whose file has the lines of a design."""
+    if design.design == "tables of groups":
+        lines, collapsed = design.lines.split("# age\n")
+    else:
+        lines, collapsed = design.lines, ""
+    return Survey.from_toml(file_of(MECHANISM.replace("max_length = 2\n", lines), collapsed))
+
+
+def test_designs_are_compared_for_the_goals(planned):
+    assert [(g.outcome, g.group, g.difference) for g in planned.goals] == [
+        ("drugs", "sex", 0.1),
+        ("voted", "age", 0.2),
+    ]
+    names = [each.design for each in planned.designs]
+    assert names == ["own", "all pairs", "tables", "tables of groups"]
+    own, pairs, tables, groups = planned.designs
+    # The survey's own views are those of all pairs.
+    assert own.detectable == pytest.approx(pairs.detectable)
+    assert own.lines == ""
+    assert best_design(planned.goals, planned.designs) is groups
+    # No difference of groups of age is detectable by all pairs.
+    assert own.detectable[1] is None
+    assert groups.detectable[0] < tables.detectable[0] < own.detectable[0]
+    assert groups.detectable[1] < tables.detectable[1]
+    assert all(map(operator.ge, groups.rare, groups.detectable))
+    assert 0 < groups.share <= groups.worst_share < 0.1
+
+
+def test_the_lines_of_each_design_make_the_survey_that_was_planned(planned):
+    for design in planned.designs[1:]:
+        assert tomllib.loads(f"[mechanism]\n{design.lines.partition('# age')[0]}")
+        other = changed(design)
+        query = query_of(DETECT, 4_000)
+        again = plan(other, query).designs[0]
+        assert again.detectable == pytest.approx(design.detectable)
+        assert again.share == pytest.approx(design.share)
+
+
+def test_advice_says_what_is_detectable_and_what_would_do(planned):
+    drugs, voted, *further = planned.advice
+    assert drugs.startswith("drugs by sex, 10 points: ")
+    assert voted.startswith("voted by age, 20 points: ")
+    least = planned.designs[-1].detectable
+    enough = [d <= g.difference for d, g in zip(least, planned.goals, strict=True)]
+    assert bool(further) == (not all(enough))
+
+
+def test_the_number_of_respondents_that_is_named_is_enough():
+    detect = ["drugs by age: 10 points"]
+    result = plan(SURVEY, query_of(detect))
+    [said] = [line for line in result.advice if line.startswith("It would need about")]
+    needed = int("".join(filter(str.isdigit, said)))
+    more = plan(SURVEY, query_of(detect, needed))
+    best = best_design(more.goals, more.designs)
+    assert best.detectable[0] == pytest.approx(0.1, rel=0.05)
+    [gamma] = [line for line in result.advice if line.startswith("Or γ = ")]
+    value = gamma.removeprefix("Or γ = ").partition(":")[0]
+    larger = Survey.from_toml(file_of(MECHANISM.replace('"19"', f'"{value}"')))
+    again = plan(larger, query_of(detect))
+    assert best_design(again.goals, again.designs).detectable[0] <= 0.1
+
+
+@pytest.mark.nightly
+def test_fewer_outcomes_are_named_if_they_are_enough():
+    detect = [f"{name} by sex: 12 points" for name in ("drugs", "voted", "mood")]
+    result = plan(SURVEY, query_of(detect))
+    [said] = [line for line in result.advice if line.startswith("Or fewer outcomes")]
+    assert "drugs" in said
+    assert "mood" not in said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "drugs",
+        "drugs by sex",
+        "drugs by sex: 0 points",
+        "drugs by sex: 100 points",
+        "by: 10 points",
+    ],
+)
+def test_other_goals_are_refused(text):
+    with pytest.raises(ParameterError, match="detect: expected an outcome by a group"):
+        plan(SURVEY, PlanQuery(detect=[text]))
+
+
+@pytest.mark.parametrize("text", ["drugs by drugs: 10 points", "drugs by it: 10 points"])
+def test_unknown_and_repeated_questions_are_refused(text):
+    with pytest.raises(SchemaError, match="detect"):
+        plan(SURVEY, PlanQuery(detect=[text]))
+
+
+@pytest.mark.nightly
+def test_detectable_differences_are_detected_with_the_stated_power(planned):
+    """80 % of surveys in which groups differ as planned, among even answers."""
+    survey, surveys = changed(planned.designs[-1]), 250
+    difference = planned.designs[-1].detectable[1]
+    rng, found = np.random.default_rng(8), 0
+    # Two classes of age in the middle; even answers but for one class.
+    query = ComparisonQuery(answer={"voted": "a1"}, groups="age", reference="a2 to a3")
+    for _ in range(surveys):
+        records = np.stack([rng.integers(size, size=4_000) for size in SIZES.values()], axis=1)
+        of_class = records[:, 1] // 2
+        yes = np.where(of_class == 0, 0.5 + difference, 0.5)
+        records[:, 3] = rng.random(4_000) < yes
+        counts = Counts.from_reports(survey, survey.perturbation.reports(records, rng))
+        context = AnalysisContext(survey, counts, None, query, min_reports=10)
+        result = answer(ANALYSIS, context, query)
+        [row] = [
+            row
+            for row in result.rows
+            if row["group"] == "a0 to a1" and row.quantity == "difference"
+        ]
+        found += row.p_value < 0.05
+    assert found / surveys == pytest.approx(0.8, abs=3.5 * np.sqrt(0.16 / surveys))
