@@ -22,12 +22,13 @@ from msgspec.structs import replace
 
 from ..estimation.answers import category_code
 from ..estimation.bounds import normal_quantile
-from ..estimation.contrasts import AnswerByGroup, compare_groups, shares_of, trend_of
+from ..estimation.contrasts import compare_groups, shares_of, trend_of
 from ..estimation.estimates import Estimates, covariance_of, joint_covariance
 from ..estimation.independence import margins_within
 from ..estimation.intervals import INTERVAL
 from ..estimation.reliability import NOT, grades
 from ..estimation.selection import adjusted_p_values
+from ..estimation.subgroups import Groups
 from .base import (
     Analysis,
     AnalysisContext,
@@ -56,9 +57,9 @@ def compute(counted: AnalysisContext, query: ComparisonQuery) -> Result[Comparis
     reference = _reference(attribute, chosen, query.reference)
     names = [attribute.categories[code] for code in chosen]
     table = counted.estimator.table([query.groups, name])
-    groups = AnswerByGroup(table, names, chosen, answer)
-    shares = shares_of(groups, query.confidence)
-    effects = compare_groups(groups, reference, query.effect, query.confidence)
+    groups = Groups.of_codes(table, chosen, names)
+    shares = shares_of(groups, answer, query.confidence)
+    effects = compare_groups(groups, answer, reference, query.effect, query.confidence)
     tested = int(np.isfinite(np.asarray(effects.p_value)).sum()) or 1
     base = None if reference is None else names[reference]
     sets, grade = shares.interval(query.confidence), None
@@ -77,7 +78,7 @@ def compute(counted: AnalysisContext, query: ComparisonQuery) -> Result[Comparis
         against=base,
     )
     if query.trend:
-        every.append(trend_of(groups, query.confidence))
+        every.append(trend_of(groups, answer, query.confidence))
         rows.add(every[2].columns(query.confidence))
     people = Estimates.numbers(QUANTITIES["people"], table.reports * groups.base)
     rows.add(people.columns(), group=names)

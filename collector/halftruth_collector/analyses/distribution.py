@@ -24,9 +24,19 @@ from msgspec.structs import replace
 
 from ..estimation.answers import answers_of
 from ..estimation.bounds import Array
-from ..estimation.distribution import GroupedAnswers, Scale, scale_of
+from ..estimation.distribution import (
+    Scale,
+    cumulative_shares,
+    deviations_of,
+    mean_differences,
+    means_of,
+    quantiles_of,
+    scale_of,
+    shares_of_answers,
+)
 from ..estimation.estimates import Estimates
 from ..estimation.selection import adjusted_p_values
+from ..estimation.subgroups import Groups
 from .base import Analysis, AnalysisContext, RowBuilder, answers_to, errors_naming
 from .deciding import AtLevel, as_selected, claimed, count_in_words, decide_rows
 
@@ -93,18 +103,18 @@ class _Rows(RowBuilder):
             percentile={"kind": "number"},
         )
 
-    def add_moments(self, every: Sequence[GroupedAnswers]) -> None:
+    def add_moments(self, every: Sequence[Groups]) -> None:
         """Add the mean and the standard deviation of everybody and of each group."""
-        for how in (GroupedAnswers.means, GroupedAnswers.deviations):
+        for how in (means_of, deviations_of):
             for names, each in zip(([None], self.groups), every, strict=False):
                 found = how(each, self.scale.values)
                 known = zip(np.isfinite(found.value), each.defined, strict=True)
                 reasons = [None if yes else _NO_VARIANCE if d else _TOO_SMALL for yes, d in known]
                 self._add(found, reasons, group=names)
 
-    def add_differences(self, within: GroupedAnswers, reference: int) -> None:
+    def add_differences(self, within: Groups, reference: int) -> None:
         """Add the difference of each group's mean from that of the reference, with its test."""
-        found = within.mean_differences(self.scale.values, reference)
+        found = mean_differences(within, self.scale.values, reference)
         reasons = [_TOO_SMALL if none else None for none in np.isnan(found.value)]
         adjusted, against = None, self.groups[reference]
         if found.p_value is not None:
@@ -113,15 +123,15 @@ class _Rows(RowBuilder):
         others = [group for group in self.groups if group != against]
         self._add(found, reasons, adjusted=adjusted, group=others, against=against)
 
-    def add_percentiles(self, every: Sequence[GroupedAnswers]) -> None:
+    def add_percentiles(self, every: Sequence[Groups]) -> None:
         """Add the percentiles of everybody and of each group."""
         for percentile in self.query.percentiles:
             for names, each in zip(([None], self.groups), every, strict=False):
-                found = each.quantile(percentile / 100, self.scale.values, self.scale.edges)
+                found = quantiles_of(each, percentile / 100, self.scale.values, self.scale.edges)
                 reasons = [_TOO_SMALL if none else None for none in np.isnan(found.value)]
                 self._add(found, reasons, group=names, percentile=str(percentile))
 
-    def add_shares(self, every: Sequence[GroupedAnswers]) -> None:
+    def add_shares(self, every: Sequence[Groups]) -> None:
         """Add the share and the cumulative share of each answer."""
         answers, confidence = self.scale.answers, self.query.confidence
         groups = np.flatnonzero(np.concatenate([each.defined for each in every]))
@@ -130,7 +140,7 @@ class _Rows(RowBuilder):
         # Rows are in the order of answers, then of groups.
         codes, of_groups = (each.ravel() for each in np.indices((len(answers), len(groups))))
         order = groups[of_groups] * len(answers) + codes
-        for how in (GroupedAnswers.each_share, GroupedAnswers.cumulative):
+        for how in (shares_of_answers, cumulative_shares):
             parts = [how(each).columns(confidence) for each in every]
             self.add(
                 EstimateColumns.concatenate(parts).take(order),
@@ -149,11 +159,11 @@ class _Rows(RowBuilder):
         self.add(part.columns(self.query.confidence, adjusted=adjusted), **values)
 
 
-def _grouped(counted: AnalysisContext, names: list[str]) -> GroupedAnswers:
+def _grouped(counted: AnalysisContext, names: list[str]) -> Groups:
     """Return the answers in a table; errors about both attributes name the groups."""
     with errors_naming("attribute" if len(names) == 1 else "groups"):
         table = counted.estimator.table(names)
-        return GroupedAnswers.of_table(counted.estimator.schema, table)
+        return Groups.answered(counted.estimator.schema, table)
 
 
 def _reference(query: DistributionQuery, groups: Sequence[str]) -> int | None:

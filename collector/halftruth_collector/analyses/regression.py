@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from ..estimation.answers import answers_of, nothing_missing, presence
 from ..estimation.automatic import FEW_PREDICTORS, determines_regression, modelled
 from ..estimation.bounds import Array
-from ..estimation.contrasts import AnswerByGroup, compare_groups
+from ..estimation.contrasts import compare_groups
 from ..estimation.domain import Domain
 from ..estimation.equation import Equation, equation
 from ..estimation.estimates import covariance_of
@@ -45,6 +45,7 @@ from ..estimation.model import (
 from ..estimation.reconstruction import reconstruction
 from ..estimation.regression import Regression, coefficients_of, fit_table
 from ..estimation.reliability import WELL_FILLED
+from ..estimation.subgroups import Groups
 from ..estimation.table import COVARIANCE_CELLS, Table
 from .base import Analysis, AnalysisContext, clearest, errors_naming, first_wanted, middle_answer
 from .coefficients import UNIT, Method, coefficient_rows, term_of
@@ -249,14 +250,13 @@ def _scores_of_shares(
         return None
     table = counted.estimator.table(model.names)
     [answer] = model.present.values()
-    groups = AnswerByGroup(
-        table,
-        predictor.categories,
-        range(len(predictor.categories)),
+    names = predictor.categories
+    groups = Groups.of_codes(table, range(len(names)), names)
+    given, reference = (
         outcome.categories.index(answer),
+        names.index(model.reference[predictor.name]),
     )
-    reference = predictor.categories.index(model.reference[predictor.name])
-    effects = compare_groups(groups, reference, confidence=query.confidence)
+    effects = compare_groups(groups, given, reference, confidence=query.confidence)
     p_values = np.maximum(np.asarray(effects.p_value), np.finfo(float).tiny)
     z = -np.sign(effects.value) * scipy.special.ndtri(p_values / 2)
     return np.concatenate([[np.nan], z])

@@ -12,7 +12,7 @@ of 100 people in a group and an answer of 10 %). Estimates by a model use Wald t
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,17 +22,16 @@ from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.results import QUANTITIES
 from numpy.typing import NDArray
 
-from .bounds import Array, normal_quantile, significantly_positive
-from .estimates import Estimates, Function, Sets, delta_error, differentiate, positive
+from .bounds import Array, normal_quantile
+from .estimates import Estimates, Function, Sets, differentiate, positive
 from .intervals import SHARE, ConfidenceSets, share_interval
-from .table import SOMEBODY, Table
+from .subgroups import Groups
+from .table import Table
 from .variances import error_parts, ratio_covariance
 
 #: A variance of a base below this fraction of the largest variance of a cell, or one of a contrast
 #: below this fraction of the variance without perturbation, is rounding error.
 _ROUNDING = 1e-12
-
-Mask = NDArray[np.bool_]
 
 _NO_RATIO = {
     "risk_ratio": "a share is estimated to be 0 or less",
@@ -93,108 +92,67 @@ def shares_within(table: Table, given: Sequence[int]) -> Estimates:
     return replace(found, parts=error_parts(found.standard_error**2, known))
 
 
-@dataclass(frozen=True, eq=False)
-class AnswerByGroup:
-    """One answer (a column of a table) in G groups (some of its rows).
+def with_answer(groups: Groups, answer: int) -> Function:
+    """Return the function of the shares of members without and with an answer, (G, 2, …)."""
+    others = [code for code in range(len(groups.kept[-1])) if code != answer]
 
-    Attributes
+    def cells(people: Any) -> Any:
+        members = groups.cells(people)
+        return np.stack([members[:, others].sum(axis=1), members[:, answer]], axis=1)
+
+    return cells
+
+
+def p_values(groups: Groups, answer: int, slopes: Array, pooled: Array | None = None) -> Array:
+    """Return p-values of tests that all shares in a contrast are equal, shape (K,).
+
+    They are NaN if the variance under the null hypothesis is 0.
+
+    Parameters
     ----------
-    table : Table
-        Of the groups and then the answers.
-    names : sequence of str
-        Names of the G groups.
-    rows : sequence of int
-        Their places in the table.
-    answer : int
-        Place of the answer.
+    slopes : ndarray, shape (K, G)
+        Gradient of each contrast in the share of people with the answer, by group. The weights of
+        the contrast are slopes · base, which add up to 0.
+    pooled : ndarray, shape (K, G), optional
+        Groups that are pooled under the null hypothesis; by default those in the contrast.
     """
-
-    table: Table
-    names: Sequence[str]
-    rows: Sequence[int]
-    answer: int
-
-    def cells(self, people: Any) -> Any:
-        """Return the shares, among all people, of members without and with the answer (G, 2, …)."""
-        members = people[list(self.rows)]
-        giving = members[:, self.answer]
-        others = members[:, np.arange(members.shape[1]) != self.answer].sum(axis=1)
-        return np.stack([others, giving], axis=1)
-
-    def shares(self, people: Any) -> Any:
-        """Return the share of the answer in each group, shape (G, …)."""
-        return _share(self.cells(people))
-
-    @property
-    def base(self) -> Array:
-        """Share of each group among all people, shape (G,)."""
-        return np.asarray(self.cells(self.table.value).sum(axis=1))
-
-    def undefined(self, cells: Function, names: Sequence[str], quantile: float) -> list[str]:
-        """Return for each row of cells why its share is undefined; empty if it is defined."""
-        covariance = self.table.identified_covariance()
-        if not np.isfinite(covariance).all():
-            return ["the reports show no error"] * len(names)
-        base, gradient = differentiate(lambda p: cells(p).sum(axis=1), self.table.value)
-        present = significantly_positive(base, delta_error(gradient, covariance), quantile)
-        pairs = zip(names, present.tolist(), strict=True)
-        return ["" if there else f"{name} is not significantly above zero" for name, there in pairs]
-
-    def p_values(self, slopes: Array, pooled: Array | None = None) -> Array:
-        """Return p-values of tests that all shares in a contrast are equal, shape (K,).
-
-        They are NaN if the variance under the null hypothesis is 0.
-
-        Parameters
-        ----------
-        slopes : ndarray, shape (K, G)
-            Gradient of each contrast in the share of people with the answer, by group. The weights
-            of the contrast are slopes · base, which add up to 0.
-        pooled : ndarray, shape (K, G), optional
-            Groups that are pooled under the null hypothesis; by default those in the contrast.
-        """
-        table, base = self.table, self.base
-        giving = self.cells(table.value)[:, 1]
-        members = slopes != 0 if pooled is None else pooled
-        share = np.clip((members @ giving) / (members @ base), 0.0, 1.0)
-        is_answer = np.arange(table.value.shape[1]) == self.answer
-        forms = np.zeros((len(slopes), *table.value.shape))
-        forms[:, list(self.rows)] = slopes[:, :, None] * (is_answer - share[:, None])[:, None, :]
-        forms = forms.reshape(len(slopes), -1)
-        # The null variance does not use the tested cells: they have fewer reports if rare by
-        # chance.
-        patterns, pattern = np.unique(members.astype(bool), axis=0, return_inverse=True)
-        variance = np.zeros(len(slopes))
-        for number, alike in enumerate(patterns):
-            check_deadline()
-            chosen = np.flatnonzero(pattern.ravel() == number)
-            null = None if table.logit else self._null(alike, float(share[chosen[0]]))
-            variance[chosen] = np.diag(table.covariance(forms[chosen], null))
-        alone = np.einsum("kg,kg->k", slopes * base, slopes) / max(table.reports - 1, 1)
-        error = np.sqrt(np.where(variance > _ROUNDING * alone, variance, np.nan))
-        return np.asarray(2 * scipy.special.ndtr(-np.abs(slopes @ giving / error)))
-
-    def _null(self, alike: Mask, share: float) -> Array:
-        """Return the table in which some groups have the same share of the answer."""
-        people = np.maximum(self.table.value, SOMEBODY)
-        own = np.asarray(self.rows)[alike]
-        is_answer = np.arange(people.shape[1]) == self.answer
-        others = np.where(is_answer, 0.0, people[own].sum(axis=0))
-        answers = np.where(is_answer, share, (1 - share) * others / others.sum())
-        people[own] = people[own].sum(axis=1, keepdims=True) * answers
-        return np.asarray(people / people.sum())
+    table, base = groups.table, groups.base
+    giving = groups.cells(table.value)[:, answer]
+    members = slopes != 0 if pooled is None else pooled
+    share = np.clip((members @ giving) / (members @ base), 0.0, 1.0)
+    is_answer = np.arange(table.value.shape[1]) == answer
+    forms = np.zeros((len(slopes), *table.value.shape))
+    forms[:, list(groups.kept[0])] = slopes[:, :, None] * (is_answer - share[:, None])[:, None, :]
+    forms = forms.reshape(len(slopes), -1)
+    # The null variance does not use the tested cells: they have fewer reports if rare by chance.
+    patterns, pattern = np.unique(members.astype(bool), axis=0, return_inverse=True)
+    variance = np.zeros(len(slopes))
+    for number, alike in enumerate(patterns):
+        check_deadline()
+        chosen = np.flatnonzero(pattern.ravel() == number)
+        null = None
+        if not table.logit:
+            inside = np.flatnonzero(alike).tolist()
+            others = np.where(is_answer, 0.0, groups.pooled(inside))
+            known = float(share[chosen[0]])
+            answers = np.where(is_answer, known, (1 - known) * others / others.sum())
+            null = groups.alike(inside, answers)
+        variance[chosen] = np.diag(table.covariance(forms[chosen], null))
+    alone = np.einsum("kg,kg->k", slopes * base, slopes) / max(table.reports - 1, 1)
+    error = np.sqrt(np.where(variance > _ROUNDING * alone, variance, np.nan))
+    return np.asarray(2 * scipy.special.ndtr(-np.abs(slopes @ giving / error)))
 
 
-def shares_of(groups: AnswerByGroup, confidence: float = 0.95) -> Estimates:
+def shares_of(groups: Groups, answer: int, confidence: float = 0.95) -> Estimates:
     """Estimate the share of the answer in each group, with Fieller's intervals.
 
     A share is undefined if its group is not significantly above zero at the level.
     """
-    table = groups.table
-    undefined = groups.undefined(groups.cells, groups.names, normal_quantile(1 - confidence))
-    pairs, slopes = differentiate(groups.cells, table.value)
+    table, cells = groups.table, with_answer(groups, answer)
+    undefined = groups.undefined(cells, groups.names, normal_quantile(1 - confidence))
+    pairs, slopes = differentiate(cells, table.value)
     slopes[:, 0] += slopes[:, 1]
-    known = table.identified_covariance()
+    known = groups.covariance
     within = slopes @ known @ np.swapaxes(slopes, 1, 2)
     found = Estimates.quotient(
         SHARE,
@@ -204,13 +162,14 @@ def shares_of(groups: AnswerByGroup, confidence: float = 0.95) -> Estimates:
         within[:, 0, 1],
         logit=table.logit,
         table=table,
-        function=groups.shares,
+        function=lambda people: _share(cells(people)),
     )
     return found.where(np.array([not reason for reason in undefined]), undefined)
 
 
 def compare_groups(
-    groups: AnswerByGroup,
+    groups: Groups,
+    answer: int,
     reference: int | None = None,
     effect: Effect = "difference",
     confidence: float = 0.95,
@@ -222,16 +181,17 @@ def compare_groups(
     significantly above zero at the level is not compared.
     """
     table, quantile = groups.table, normal_quantile(1 - confidence)
+    cells_of = with_answer(groups, answer)
     compared = [g for g in range(len(groups.names)) if g != reference]
     names, others = [groups.names[g] for g in compared], ["all others"] * len(compared)
     if reference is not None:
         others = [groups.names[reference]] * len(compared)
 
     def first(people: Any) -> Any:
-        return groups.cells(people)[compared]
+        return cells_of(people)[compared]
 
     def second(people: Any) -> Any:
-        cells = groups.cells(people)
+        cells = cells_of(people)
         if reference is None:
             return cells.sum(axis=0, keepdims=True) - cells
         return cells[[reference] * len(compared)]
@@ -244,7 +204,7 @@ def compare_groups(
     others_of = 1 - own if reference is None else np.eye(len(own) + 1)[[reference] * len(own)]
     with np.errstate(divide="ignore", invalid="ignore"):
         slopes = [side / (side @ groups.base)[:, None] for side in (own, others_of)]
-        p_value = groups.p_values(np.subtract(*slopes))
+        p_value = p_values(groups, answer, np.subtract(*slopes))
     known = there & np.isfinite(effects.value)
     undefined = [
         _NO_RATIO[effect] if yes and not finite else reason
@@ -260,7 +220,7 @@ def trend_weights(groups: int) -> Array:
     return np.asarray(ranks / (ranks @ ranks))
 
 
-def trend_of(groups: AnswerByGroup, confidence: float = 0.95) -> Estimates:
+def trend_of(groups: Groups, answer: int, confidence: float = 0.95) -> Estimates:
     """Estimate the linear trend: the average change of the share from one group to the next.
 
     It is the contrast Σ c_g p̂_g with c_g = (g − ḡ)/Σ(g − ḡ)², the slope of the least-squares line
@@ -273,13 +233,17 @@ def trend_of(groups: AnswerByGroup, confidence: float = 0.95) -> Estimates:
         filter(None, groups.undefined(groups.cells, groups.names, normal_quantile(1 - confidence))),
         "",
     )
-    trend = Estimates.contrast(table, lambda p: np.tensordot(weights, groups.shares(p), axes=1), of)
+
+    def shares(people: Any) -> Any:
+        return groups.shares(people)[:, answer]
+
+    trend = Estimates.contrast(table, lambda p: np.tensordot(weights, shares(p), axes=1), of)
     if table.logit:
-        every = Estimates.contrast(table, groups.shares, SHARE)
+        every = Estimates.contrast(table, shares, SHARE)
         terms = np.arange(len(groups.names))[None]
         trend = replace(trend, sets=sets_from_shares(every, terms, weights))
     with np.errstate(divide="ignore", invalid="ignore"):
-        p_value = groups.p_values(weights / groups.base, np.ones(weights.shape))
+        p_value = p_values(groups, answer, weights / groups.base, np.ones(weights.shape))
     return replace(trend, p_value=p_value).where(np.array([not undefined]), [undefined])
 
 

@@ -17,221 +17,172 @@ of an answer from the midpoint of its bin; the same bound holds for a standard d
 triangle inequality.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy
-from halftruth_shared import Attribute, ParameterError, Schema
+from halftruth_shared import Attribute, ParameterError
 from halftruth_shared.analyses.distribution import CountedAs
 from halftruth_shared.number import parse_number
 from halftruth_shared.results import QUANTITIES, Quantity
-from numpy.typing import NDArray
 
-from .answers import answer_codes, answers_of
-from .bounds import NEARLY_LINEAR, Array
+from .answers import answers_of
+from .bounds import Array
 from .equation import score_values
-from .estimates import Estimates, Function, delta_error, differentiate, positive
+from .estimates import Estimates, Function
 from .independence import unskewed
 from .intervals import SHARE, ConfidenceSets, deviation_of, mean_of
-from .table import SOMEBODY, Table
+from .subgroups import Groups
 
 
-@dataclass(frozen=True, eq=False)
-class GroupedAnswers:
-    """Answers to a question within G groups of people, without missing answers.
+def means_of(groups: Groups, values: Array) -> Estimates:
+    """Return the mean score of each group."""
+    found = Estimates.contrast(groups.table, _means(groups, values), mean_of(values))
+    return found.where(groups.defined)
 
-    Attributes
-    ----------
-    table : Table
-        Of the groups, if any, and then the k answers, with missing ones.
-    answered : tuple of sequence of int
-        Codes that are no missing answers, for each axis of the table.
+
+def _means(groups: Groups, values: Array) -> Function:
+    return lambda people: np.einsum("gk...,k->g...", groups.shares(people), values)
+
+
+def mean_differences(groups: Groups, values: Array, reference: int) -> Estimates:
+    """Return the difference of each mean from that of the reference group, with its test.
+
+    See `_scores` for the test.
     """
+    others = np.delete(np.arange(len(groups)), reference)
+    means = _means(groups, values)
 
-    table: Table
-    answered: tuple[Sequence[int], ...]
+    def differences(people: Any) -> Any:
+        each = means(people)
+        return each[others] - each[[reference] * len(others)]
 
-    @classmethod
-    def of_table(cls, schema: Schema, table: Table) -> "GroupedAnswers":
-        """Describe the last attribute of a table by the others."""
-        attributes = (schema.attributes[schema.position(name)] for name in table.axes)
-        return cls(table, tuple(answer_codes(attribute) for attribute in attributes))
+    of = mean_of(values).contrast("mean_difference", [1, -1])
+    found = Estimates.contrast(groups.table, differences, of)
+    if not groups.table.logit:
+        z = _scores(groups, values, reference)
+        p_value = 2 * scipy.special.ndtr(-np.abs(z))
+        found = replace(found, statistic=z, p_value=p_value)
+    return found.where(groups.defined[others] & groups.defined[reference])
 
-    def cells(self, people: Any) -> Any:
-        """Return the shares of the cells among all people, shape (G, k, …)."""
-        kept = people[np.ix_(*self.answered)]
-        return kept.reshape(-1, len(self.answered[-1]), *people.shape[len(self.answered) :])
 
-    def shares(self, people: Any) -> Any:
-        """Return the shares of the answers within each group, shape (G, k, …)."""
-        cells = self.cells(people)
-        return cells / positive(cells.sum(axis=1, keepdims=True))
+def _scores(groups: Groups, values: Array, reference: int) -> Array:
+    """Return score statistics of the differences of means, corrected for skewness.
 
-    @cached_property
-    def covariance(self) -> Array:
-        """Covariance of the table; NaN if not identified."""
-        return self.table.identified_covariance()
+    The variance is that of the reports if both groups gave the same answers. An estimated variance
+    is too small where a small group has a small share by chance: such tests reject up to 12 % of
+    true hypotheses. NaN if a group has no people.
+    """
+    table, found = groups.table, np.full(len(groups) - 1, np.nan)
+    codes, answers = groups.kept
+    base = groups.base
+    for place, number in enumerate(np.delete(np.arange(len(groups)), reference).tolist()):
+        if table.reports < 2 or not (base[number] > 0 and base[reference] > 0):
+            continue
+        pooled = groups.pooled([number, reference])
+        null = groups.alike([number, reference], pooled)
+        centred, form = values - pooled @ values, np.zeros(table.value.shape)
+        form[codes[number], answers] = centred / base[number]
+        form[codes[reference], answers] = -centred / base[reference]
+        forms = form.reshape(1, -1)
+        [[variance]] = table.covariance(forms, null)
+        if not variance > 0:
+            continue
+        score = (form * table.value).sum() / np.sqrt(variance)
+        skewness = table.third_moment(forms, null)[0] / variance**1.5
+        found[place] = unskewed(score, np.asarray(skewness))
+    return found
 
-    @cached_property
-    def known(self) -> bool:
-        """True if the covariance is known."""
-        return bool(np.isfinite(self.covariance).all())
 
-    @cached_property
-    def base(self) -> Array:
-        """Share of the members of each group who answered, among all people, shape (G,)."""
-        return np.asarray(self.cells(self.table.value).sum(axis=1))
+def deviations_of(groups: Groups, scores: Array) -> Estimates:
+    """Return the standard deviations; their intervals are those of the variances.
 
-    @cached_property
-    def defined(self) -> NDArray[np.bool_]:
-        """Whether the base of each group is `NEARLY_LINEAR` standard errors above zero."""
-        base, slopes = differentiate(lambda p: self.cells(p).sum(axis=1), self.table.value)
-        # Without a known error, every positive base is large enough.
-        error = np.nan_to_num(delta_error(slopes, self.covariance))
-        return np.asarray(base > NEARLY_LINEAR * error)
+    NaN if the estimated variance is not positive.
+    """
+    mean = means_of(groups, scores)
+    # Without a known covariance, the bias is not corrected.
+    of_mean = np.square(mean.standard_error) if groups.known else np.zeros(len(groups))
+    # Centre at the mean to avoid cancellation of large values.
+    centred = (scores - mean.value[:, None]) ** 2
 
-    def __len__(self) -> int:
-        return len(self.base)
+    def squared(people: Any) -> Any:
+        return np.einsum("gk...,gk->g...", groups.shares(people), centred)
 
-    def means(self, values: Array) -> Estimates:
-        """Return the mean score of each group."""
-        found = Estimates.contrast(self.table, self._means(values), mean_of(values))
-        return found.where(self.defined)
+    squares = Estimates.contrast(groups.table, squared, deviation_of(scores))
+    variance = np.where(squares.value + of_mean > 0, squares.value + of_mean, np.nan)
+    # To second order: between two answers given equally often, the first one is 0.
+    error = np.sqrt(squares.standard_error**2 + 2 * of_mean**2)
+    deviation = np.sqrt(variance)
 
-    def _means(self, values: Array) -> Function:
-        return lambda people: np.einsum("gk...,k->g...", self.shares(people), values)
+    def sets(quantile: float) -> ConfidenceSets:
+        ends = (variance - quantile * error, variance + quantile * error)
+        return ConfidenceSets.intervals(*(np.sqrt(np.maximum(end, 0.0)) for end in ends))
 
-    def mean_differences(self, values: Array, reference: int) -> Estimates:
-        """Return the difference of each mean from that of the reference group, with its test.
+    return Estimates(squares.of, deviation, error / (2 * deviation), sets)
 
-        See `_scores` for the test.
-        """
-        others = np.delete(np.arange(len(self)), reference)
-        means = self._means(values)
 
-        def differences(people: Any) -> Any:
-            each = means(people)
-            return each[others] - each[[reference] * len(others)]
+def shares_of_answers(groups: Groups) -> Estimates:
+    """Return the shares of all answers within each group, in row-major order."""
+    return _curve(groups, groups.shares, SHARE)
 
-        of = mean_of(values).contrast("mean_difference", [1, -1])
-        found = Estimates.contrast(self.table, differences, of)
-        if not self.table.logit:
-            z = self._scores(values, reference)
-            p_value = 2 * scipy.special.ndtr(-np.abs(z))
-            found = replace(found, statistic=z, p_value=p_value)
-        return found.where(self.defined[others] & self.defined[reference])
 
-    def _scores(self, values: Array, reference: int) -> Array:
-        """Return score statistics of the differences of means, corrected for skewness.
+def cumulative_shares(groups: Groups) -> Estimates:
+    """Return F̂, the cumulative share of each answer; exactly 1 for the last one."""
 
-        The variance is that of the reports if both groups gave the same answers. An estimated
-        variance is too small where a small group has a small share by chance: such tests reject up
-        to 12 % of true hypotheses. NaN if a group has no people.
-        """
-        table, found = self.table, np.full(len(self) - 1, np.nan)
-        groups, answers = self.answered
-        people, base = np.maximum(table.value, SOMEBODY), self.base
-        for place, number in enumerate(np.delete(np.arange(len(self)), reference).tolist()):
-            if table.reports < 2 or not (base[number] > 0 and base[reference] > 0):
-                continue
-            pair = [groups[number], groups[reference]]
-            alike, both = people.copy(), np.ix_(pair, answers)
-            pooled = people[both].sum(axis=0) / people[both].sum()
-            alike[both] = people[both].sum(axis=1, keepdims=True) * pooled
-            centred, form = values - pooled @ values, np.zeros(people.shape)
-            form[pair[0], answers] = centred / base[number]
-            form[pair[1], answers] = -centred / base[reference]
-            forms, null = form.reshape(1, -1), alike / alike.sum()
-            [[variance]] = table.covariance(forms, null)
-            if not variance > 0:
-                continue
-            score = (form * table.value).sum() / np.sqrt(variance)
-            skewness = table.third_moment(forms, null)[0] / variance**1.5
-            found[place] = unskewed(score, np.asarray(skewness))
-        return found
+    def curve(people: Any) -> Any:
+        whole = groups.shares(people).cumsum(axis=1)
+        whole[:, -1] = 1.0
+        return whole
 
-    def deviations(self, scores: Array) -> Estimates:
-        """Return the standard deviations; their intervals are those of the variances.
+    return _curve(groups, curve, QUANTITIES["cumulative_share"])
 
-        NaN if the estimated variance is not positive.
-        """
-        mean = self.means(scores)
-        # Without a known covariance, the bias is not corrected.
-        of_mean = np.square(mean.standard_error) if self.known else np.zeros(len(self))
-        # Centre at the mean to avoid cancellation of large values.
-        centred = (scores - mean.value[:, None]) ** 2
 
-        def squared(people: Any) -> Any:
-            return np.einsum("gk...,gk->g...", self.shares(people), centred)
+def _curve(groups: Groups, function: Function, of: Quantity) -> Estimates:
+    def each(people: Any) -> Any:
+        found = function(people)
+        return found.reshape(-1, *found.shape[2:])
 
-        squares = Estimates.contrast(self.table, squared, deviation_of(scores))
-        variance = np.where(squares.value + of_mean > 0, squares.value + of_mean, np.nan)
-        # To second order: between two answers given equally often, the first one is 0.
-        error = np.sqrt(squares.standard_error**2 + 2 * of_mean**2)
-        deviation = np.sqrt(variance)
+    found = Estimates.contrast(groups.table, each, of)
+    return found.where(np.repeat(groups.defined, len(groups.kept[-1])))
 
-        def sets(quantile: float) -> ConfidenceSets:
-            ends = (variance - quantile * error, variance + quantile * error)
-            return ConfidenceSets.intervals(*(np.sqrt(np.maximum(end, 0.0)) for end in ends))
 
-        return Estimates(squares.of, deviation, error / (2 * deviation), sets)
+def quantiles_of(
+    groups: Groups, share: float, values: Array, edges: Array | None = None
+) -> Estimates:
+    """Return a quantile of each group, with its interval (Woodruff).
 
-    def each_share(self) -> Estimates:
-        """Return the shares of all answers within each group, in row-major order."""
-        return self._curve(self.shares, SHARE)
+    Parameters
+    ----------
+    groups : Groups
+    share : float
+    values : ndarray, shape (k,)
+        Scores of the answers.
+    edges : ndarray, shape (k + 1,), optional
+        Ends of the bins; the quantile is interpolated within a bin. Without them, it is the score
+        of an answer.
+    """
+    curves = cumulative_shares(groups)
+    shape = (len(groups), len(values))
+    covariance = curves.covariance.reshape(*shape, *shape)
+    every = [
+        (curve, covariance[g, :, g])
+        for g, curve in enumerate(curves.value.reshape(shape))
+        if groups.defined[g]
+    ]
+    value = np.full(len(groups), np.nan)
+    value[groups.defined] = [_reached(curve, share, values, edges) for curve, _ in every]
 
-    def cumulative(self) -> Estimates:
-        """Return F̂, the cumulative share of each answer; exactly 1 for the last one."""
+    def sets(quantile: float) -> ConfidenceSets:
+        ends = np.full((2, len(groups)), np.nan)
+        if groups.known:
+            of_curves = [_around(*each, share, quantile, values, edges) for each in every]
+            ends[:, groups.defined] = np.reshape(of_curves, (-1, 2)).T
+        return ConfidenceSets.intervals(*ends)
 
-        def curve(people: Any) -> Any:
-            whole = self.shares(people).cumsum(axis=1)
-            whole[:, -1] = 1.0
-            return whole
-
-        return self._curve(curve, QUANTITIES["cumulative_share"])
-
-    def _curve(self, function: Function, of: Quantity) -> Estimates:
-        def each(people: Any) -> Any:
-            found = function(people)
-            return found.reshape(-1, *found.shape[2:])
-
-        found = Estimates.contrast(self.table, each, of)
-        return found.where(np.repeat(self.defined, len(self.answered[-1])))
-
-    def quantile(self, share: float, values: Array, edges: Array | None = None) -> Estimates:
-        """Return a quantile of each group, with its interval (Woodruff).
-
-        Parameters
-        ----------
-        values : ndarray, shape (k,)
-            Scores of the answers.
-        edges : ndarray, shape (k + 1,), optional
-            Ends of the bins; the quantile is interpolated within a bin. Without them, it is the
-            score of an answer.
-        """
-        curves = self.cumulative()
-        shape = (len(self), len(values))
-        covariance = curves.covariance.reshape(*shape, *shape)
-        every = [
-            (curve, covariance[g, :, g])
-            for g, curve in enumerate(curves.value.reshape(shape))
-            if self.defined[g]
-        ]
-        value = np.full(len(self), np.nan)
-        value[self.defined] = [_reached(curve, share, values, edges) for curve, _ in every]
-
-        def sets(quantile: float) -> ConfidenceSets:
-            ends = np.full((2, len(self)), np.nan)
-            if self.known:
-                of_curves = [_around(*each, share, quantile, values, edges) for each in every]
-                ends[:, self.defined] = np.reshape(of_curves, (-1, 2)).T
-            return ConfidenceSets.intervals(*ends)
-
-        of = mean_of(values, edges, "percentile")
-        return Estimates(of, value, np.full(len(self), np.nan), sets)
+    of = mean_of(values, edges, "percentile")
+    return Estimates(of, value, np.full(len(groups), np.nan), sets)
 
 
 def _reached(curve: Array, share: float, values: Array, edges: Array | None) -> float:

@@ -24,11 +24,12 @@ from halftruth_shared.results import QUANTITIES, Quantity
 
 from .answers import answer_codes
 from .bounds import Array
-from .contrasts import AnswerByGroup, compare_groups, contrast_sets
-from .distribution import GroupedAnswers, Scale, scale_of
+from .contrasts import compare_groups, contrast_sets
+from .distribution import Scale, mean_differences, means_of, scale_of
 from .estimates import Estimates, differentiate, shares_of_table
 from .estimator import Estimator
 from .intervals import SHARE, ConfidenceSets, mean_of
+from .subgroups import Groups
 from .table import SOMEBODY, Table
 
 _DIFFERENCE = QUANTITIES["share_difference"]
@@ -98,8 +99,8 @@ def _of_everybody(
     rows = Rows(attribute.name, answers, (None,) * len(answers), SHARE)
     yield rows, shares_of_table(table, SHARE)
     if scale is not None:
-        within = GroupedAnswers.of_table(estimator.schema, table)
-        yield _of_mean(attribute, [None], scale), within.means(scale.values)
+        within = Groups.answered(estimator.schema, table)
+        yield _of_mean(attribute, [None], scale), means_of(within, scale.values)
 
 
 def _differences(
@@ -113,16 +114,16 @@ def _differences(
 ) -> Iterator[tuple[Rows, Estimates]]:
     names, every = grouping.categories, range(len(grouping.categories))
     groups = tuple(names[g] for g in every if g != reference)
+    of_all = Groups.of_codes(table, every, names)
     for code, answer in enumerate(attribute.categories):
         rows = Rows(attribute.name, (answer,) * len(groups), groups, _DIFFERENCE)
-        of_answer = AnswerByGroup(table, names, every, code)
-        each = compare_groups(of_answer, reference, confidence=confidence)
+        each = compare_groups(of_all, code, reference, confidence=confidence)
         yield rows, replace(each, of=_DIFFERENCE, p_value=None, undefined=None)
     # Groups that are no answer have no mean.
     kept = answer_codes(grouping)
     if scale is not None and reference in kept:
-        within, at = GroupedAnswers.of_table(schema, table), kept.index(reference)
-        means = within.mean_differences(scale.values, at)
+        within, at = Groups.answered(schema, table), kept.index(reference)
+        means = mean_differences(within, scale.values, at)
         others = [names[code] for code in kept if code != reference]
         yield (
             _of_mean(attribute, others, scale),

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES, answer
 from halftruth_collector.estimation.contrasts import (
-    AnswerByGroup,
     compare_groups,
     shares_of,
     trend_of,
 )
+from halftruth_collector.estimation.subgroups import Groups
 from halftruth_shared.analyses.comparison import ComparisonQuery
 from halftruth_shared.results import Texts
 from msgspec.structs import replace
@@ -25,13 +25,13 @@ AGES = ("young", "middle", "old")
 
 def groups_of(study):
     table = study.counted["study"].estimator.table(["age", "vote"])
-    return AnswerByGroup(table, AGES, [0, 1, 2], 0)
+    return Groups.of_codes(table, [0, 1, 2], AGES)
 
 
 def test_a_comparison_in_python_has_the_estimates_and_the_trend(study):
     found = study.analyst.comparison("study", answer={"vote": "left"}, groups="age", trend=True)
     groups = groups_of(study)
-    shares, effects, trend = shares_of(groups), compare_groups(groups), trend_of(groups)
+    shares, effects, trend = shares_of(groups, 0), compare_groups(groups, 0), trend_of(groups, 0)
     frame = found.to_pandas()
     frames = {name: frame.xs(name, level="quantity") for name in frame.index.unique("quantity")}
     assert frames["share"]["value"].tolist() == shares.value.tolist()
@@ -93,7 +93,7 @@ def test_an_open_end_is_null_and_stated_in_words(study):
 def test_the_headline_states_the_clearest_difference_and_omits_unusable_shares(study):
     query = ComparisonQuery(answer={"vote": "left"}, groups="age", reference="old")
     result = answer(COMPARISON, study.counted["study"], query)
-    [young, _, old] = 100 * shares_of(groups_of(study)).value
+    [young, _, old] = 100 * shares_of(groups_of(study), 0).value
     said = COMPARISON.headline(result).replace("\u202f", " ")
     more = "vote=left occurs more often where age=young than where age=old: difference"
     assert said.startswith(f"{more} {young - old:.1f} (")

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.contrasts import (
-    AnswerByGroup,
     compare_groups,
     shares_of,
     trend_of,
 )
+from halftruth_collector.estimation.subgroups import Groups
 from halftruth_shared import RandomizedResponse
 from scipy.stats import norm
 
@@ -48,7 +48,7 @@ def some_groups(count=4, error=0.003, seed=6):
 def with_shares(shares, covariance):
     """Groups a, b, … with given shares of people without and with the answer."""
     table = GivenTable(shares, covariance)
-    return AnswerByGroup(table, "abcdefgh"[: len(shares)], range(len(shares)), 1)
+    return Groups.of_codes(table, range(len(shares)), "abcdefgh"[: len(shares)])
 
 
 def table_of(survey, cells):
@@ -60,7 +60,7 @@ def unperturbed(cells):
     """Groups of people whose answers are unperturbed, from their counts."""
     survey = survey_of(RandomizedResponse({"a": 1, "b": 1}), cells.shape, public="ab")
     names = survey.schema.attributes[0].categories
-    return AnswerByGroup(table_of(survey, cells), names, range(len(names)), 1)
+    return Groups.of_codes(table_of(survey, cells), range(len(names)), names)
 
 
 @pytest.mark.parametrize(("effect", "reference"), list(product(EFFECTS, (None, 0, 2))))
@@ -69,7 +69,7 @@ def test_values_and_errors_are_those_of_the_dense_gradient(effect, reference):
     gradient = differences(lambda table: effects_of(table, effect, reference), groups.table.value)
     expected = effects_of(groups.table.value, effect, reference)
     errors = np.sqrt(np.diag(gradient @ groups.table.spread @ gradient.T))
-    found = compare_groups(groups, reference, effect, confidence=0.9)
+    found = compare_groups(groups, 1, reference, effect, confidence=0.9)
     back = np.exp if effect != "difference" else np.asarray
     assert found.standard_error == pytest.approx(errors, rel=1e-5)
     assert found.value == pytest.approx(back(expected))
@@ -91,17 +91,17 @@ def test_intervals_and_tests_without_perturbation_are_those_of_textbooks():
     katz = math.sqrt(1 / yes - 1 / people_1 + 1 / yes_0 - 1 / people_0)
     woolf = math.sqrt(1 / yes + 1 / no + 1 / yes_0 + 1 / no_0)
     for effect, error in (("risk_ratio", katz), ("odds_ratio", woolf)):
-        found = compare_groups(groups, 0, effect)
+        found = compare_groups(groups, 1, 0, effect)
         assert found.standard_error[0] == pytest.approx(fewer * error, rel=1e-9)
     pooled = (yes + yes_0) / (people_1 + people_0)
     error = math.sqrt(pooled * (1 - pooled) * (1 / people_1 + 1 / people_0))
     score = (yes / people_1 - yes_0 / people_0) / (fewer * error)
     for effect in EFFECTS:
-        found = compare_groups(groups, 0, effect)
+        found = compare_groups(groups, 1, 0, effect)
         assert found.p_value[0] == pytest.approx(2 * norm.sf(abs(score)), rel=1e-9)
     shares = cells[:, 1] / cells.sum(axis=1)
-    assert trend_of(groups).value == pytest.approx(np.polyfit(range(3), shares, 1)[0])
-    assert shares_of(groups).value == pytest.approx(shares)
+    assert trend_of(groups, 1).value == pytest.approx(np.polyfit(range(3), shares, 1)[0])
+    assert shares_of(groups, 1).value == pytest.approx(shares)
 
 
 def test_unperturbed_answers_have_no_error_for_the_respondents_themselves():
@@ -110,7 +110,7 @@ def test_unperturbed_answers_have_no_error_for_the_respondents_themselves():
     table = table_of(survey, cells).alone
     # Reports that all weigh the same have an undefined error; here the error is zero.
     exact = GivenTable(table.value, table.covariance())
-    found = compare_groups(AnswerByGroup(exact, ["x", "y"], [0, 1], 1), 0)
+    found = compare_groups(Groups.of_codes(exact, [0, 1], ["x", "y"]), 1, 0)
     sets = found.sets(Z)
     assert sets.lower == pytest.approx(sets.upper)
     assert np.isnan(found.p_value).all()
@@ -121,7 +121,7 @@ def test_a_group_that_may_be_empty_has_no_comparison():
     shares = table.value.copy()
     shares[1] *= 0.02
     groups = with_shares(shares, table.spread)
-    found = [compare_groups(groups, reference) for reference in (None, 0, 1)]
+    found = [compare_groups(groups, 1, reference) for reference in (None, 0, 1)]
     reason = "b is not significantly above zero"
     assert found[0].undefined == ["", reason, "", ""]
     assert found[1].undefined == [reason, "", ""]
@@ -129,7 +129,7 @@ def test_a_group_that_may_be_empty_has_no_comparison():
     sets = found[0].sets(Z)
     for column in (found[0].value, sets.lower, sets.upper, found[0].p_value):
         assert np.isnan(column).tolist() == [False, True, False, False]
-    shares, trend = shares_of(groups), trend_of(groups)
+    shares, trend = shares_of(groups, 1), trend_of(groups, 1)
     assert shares.undefined == ["", reason, "", ""]
     assert np.isnan(shares.value).tolist() == [False, True, False, False]
     assert (trend.undefined, np.isnan(trend.value[0])) == ([reason], True)
@@ -141,7 +141,7 @@ def test_the_interval_of_a_ratio_is_open_if_a_share_may_be_zero():
     error = math.sqrt(table.spread[3, 3])
     shares[1] = [shares[1].sum() - error, error]
     rare = with_shares(shares, table.spread)
-    to, of = compare_groups(rare, 0, "risk_ratio"), compare_groups(rare, 1, "risk_ratio")
+    to, of = compare_groups(rare, 1, 0, "risk_ratio"), compare_groups(rare, 1, 1, "risk_ratio")
     above, below = to.sets(Z), of.sets(Z)
     assert above.lower[0] == 0 < to.value[0] < above.upper[0] < np.inf
     assert 0 < below.lower[0] < of.value[0] < below.upper[0] == np.inf
@@ -149,7 +149,7 @@ def test_the_interval_of_a_ratio_is_open_if_a_share_may_be_zero():
     assert above.upper[0] == pytest.approx(1 / below.lower[0])
     assert to.p_value[0] == pytest.approx(of.p_value[0])
     shares[1] = [shares[1].sum() + error, -error]
-    found = compare_groups(with_shares(shares, table.spread), 0, "odds_ratio")
+    found = compare_groups(with_shares(shares, table.spread), 1, 0, "odds_ratio")
     assert found.undefined[0] == "a share is estimated to be 0 or less, or 1 or more"
     # Equality of the shares can still be tested.
     assert np.isnan(found.value[0])
@@ -159,8 +159,8 @@ def test_the_interval_of_a_ratio_is_open_if_a_share_may_be_zero():
 def test_one_report_gives_no_comparison():
     one = np.array([[0, 1], [0, 0]])
     table = table_of(survey_of(RandomizedResponse({"a": "0.9", "b": "0.9"}), (2, 2)), one)
-    groups = AnswerByGroup(table, ["a", "b"], [0, 1], 1)
-    for found in (shares_of(groups), compare_groups(groups, 0), trend_of(groups)):
+    groups = Groups.of_codes(table, [0, 1], ["a", "b"])
+    for found in (shares_of(groups, 1), compare_groups(groups, 1, 0), trend_of(groups, 1)):
         assert set(found.undefined) == {"the reports show no error"}
         assert np.isnan(found.value).all()
 
@@ -168,10 +168,10 @@ def test_one_report_gives_no_comparison():
 def test_a_comparison_of_some_groups_ignores_the_others():
     cells = np.array([[40, 25], [61, 20], [33, 45]])
     table = table_of(survey_of(RandomizedResponse({"a": "0.9", "b": "0.9"}), (3, 2)), cells)
-    both = AnswerByGroup(table, ["x", "z"], [0, 2], 1)
-    all_three = AnswerByGroup(table, ["x", "y", "z"], [0, 1, 2], 1)
-    pair, among = compare_groups(both, 0), compare_groups(all_three, 0)
-    others = compare_groups(both, None)
+    both = Groups.of_codes(table, [0, 2], ["x", "z"])
+    all_three = Groups.of_codes(table, [0, 1, 2], ["x", "y", "z"])
+    pair, among = compare_groups(both, 1, 0), compare_groups(all_three, 1, 0)
+    others = compare_groups(both, 1, None)
     assert pair.value[0] == pytest.approx(among.value[1])
     assert pair.p_value[0] == pytest.approx(among.p_value[1])
     # With two groups, "all others" is the other group.

@@ -22,8 +22,8 @@ from halftruth_shared.deadlines import check_deadline
 from ..answers import answer_codes, nothing_missing
 from ..automatic import FEW_PREDICTORS, determines_regression, modelled
 from ..bounds import Array, normal_quantile
-from ..contrasts import AnswerByGroup, compare_groups, shares_within
-from ..distribution import GroupedAnswers, scale_of
+from ..contrasts import compare_groups, shares_within
+from ..distribution import means_of, scale_of
 from ..domain import Domain
 from ..equation import Equation, equation
 from ..estimates import Estimates, shares_of_table
@@ -35,6 +35,7 @@ from ..model import shares as modelled_shares
 from ..model.fit import feasible, schema_of
 from ..reconstruction import of_perturbation
 from ..regression import fit_table
+from ..subgroups import Groups
 from ..table import COVARIANCE_CELLS, Reconstruction, Table
 from ..variances import UnitVariance
 from .expected_models import expected_model
@@ -234,7 +235,7 @@ class Expectation:
     def mean(self, name: str) -> float:
         """Return the margin of the mean of a question, relative to the range of its numbers."""
         values = scale_of(self.schema.attributes[self.schema.position(name)], {}).values
-        found = GroupedAnswers.of_table(self.schema, self.table([name])).means(values)
+        found = means_of(Groups.answered(self.schema, self.table([name])), values)
         return self._margin(found) / float(np.ptp(values))
 
     def share_within(self, group: str, name: str) -> float:
@@ -287,8 +288,8 @@ class Expectation:
     def _contrast(self, table: Table, group: str, name: str) -> Estimates:
         """Compare the middle groups in a table of the group and the question."""
         chosen, answer = self._compared(group, name)
-        groups = AnswerByGroup(table, ("first", "second"), chosen, answer)
-        return compare_groups(groups, 1, "difference", self.confidence)
+        groups = Groups.of_codes(table, chosen, ("first", "second"))
+        return compare_groups(groups, answer, 1, "difference", self.confidence)
 
     def _compared(self, group: str, name: str) -> tuple[tuple[int, int], int]:
         """Return two groups and an answer, of median sizes."""
