@@ -143,14 +143,15 @@ class ModelTables(TableSource):
         part = self._asked.largest_component(positions)
         others = [j for j in positions if j not in part]
         source = self._unbiased
+        apart = f"{source.listing(others)} together with {source.listing(part)}"
         expected = f"attributes such as {source.listing(part)}"
         if len(part) == 1:
+            apart = f"{source.listing(positions)} together"
             asked = [source.asked_with(j) for j in positions if self._asked.partners(j)]
             expected = f"others: {'; '.join(asked) or 'all attributes are asked alone'}"
         raise ParameterError(
-            f"attributes: no report asks {source.listing(others)} together with"
-            f" {source.listing(part)}, and a model only assumes that they are independent; expected"
-            f" {expected}",
+            f"attributes: no report asks {apart}, and a model only assumes that they are"
+            f" independent; expected {expected}",
             field="attributes",
         )
 
