@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 from halftruth_shared import Attribute, Survey
@@ -11,9 +11,79 @@ from halftruth_shared.analyses.reading import Field
 from halftruth_shared.results import quantity
 
 from ...analyses import Analysis, choices
+from ...estimation.reconstruction import reconstruction
 
 #: Largest number of attributes whose interactions are offered; 8 have 28 pairs and 56 triples.
 MOST_OFFERED = 8
+
+
+#: Fields that name the main question of a query; other questions are offered if some report asks
+#: them together with it.
+_MAIN = ("answer", "outcome", "attribute", "sensitive")
+
+
+class Offered:
+    """Questions that a form offers: those that some report asks together with what was chosen.
+
+    Parameters
+    ----------
+    given : mapping of str to sequence of str
+        The values of the form, valid or not.
+    """
+
+    def __init__(
+        self, analysis: Analysis[Any, Any], survey: Survey, given: Mapping[str, Sequence[str]]
+    ) -> None:
+        self._schema, self._source = survey.schema, reconstruction(survey)
+        self._of_several = analysis.min_order > 1
+        texts = (given.get(field, ()) for field in _MAIN if field in analysis.fields)
+        named = [text.partition("=")[0] for of_field in texts for text in of_field]
+        #: The main question, if one was chosen.
+        self.main = self._known(named)[:1]
+        # Any two questions are asked together in most surveys.
+        self._every = self._source.identified_sets.any_of > 1
+
+    def _known(self, names: Iterable[str]) -> list[str]:
+        known = {*self._schema.names, *self._schema.options}
+        return [name for name in names if name in known]
+
+    def _together(self, names: Sequence[str]) -> bool:
+        options = ([each.name for each in self._schema.attributes_of(name)] for name in names)
+        return all(self._source.identified(each) for each in product(*options))
+
+    def _with_another(self, name: str) -> bool:
+        return any(self._together([name, other]) for other in self._schema.names if other != name)
+
+    def names(self, field: str, names: Sequence[str]) -> list[str]:
+        """Return the names that a field offers."""
+        if self._every or field == "attributes":
+            return [*names]
+        if field in _MAIN:
+            return [name for name in names if not self._of_several or self._with_another(name)]
+        return self.beside(self.main, names) if self.main else [*names]
+
+    def beside(self, chosen: Sequence[str], names: Sequence[str]) -> list[str]:
+        """Return the names that are asked together with chosen ones, or with any other."""
+        if self._every:
+            return [*names]
+        chosen = self._known(chosen)
+        if not chosen:
+            return [name for name in names if self._with_another(name)]
+        return [name for name in names if name not in chosen and self._together([*chosen, name])]
+
+    def groups(self, chosen: Sequence[str], names: Sequence[str]) -> list[tuple[str, list[str]]]:
+        """Return names in two titled groups: asked together with chosen ones, and others.
+
+        There is a single group without a title if all are asked together.
+        """
+        near = [*self._known(chosen), *self.beside(chosen, names)]
+        far = [name for name in names if name not in near]
+        if not far:
+            return [("", [*names])]
+        return [
+            ("Asked together with these", [name for name in names if name in near]),
+            ("Not asked together with these", far),
+        ]
 
 
 @dataclass(frozen=True)
@@ -55,9 +125,10 @@ def controls(
     named = [given.get(f.name, ()) for f in fields if f.of == "attribute" and f.kind == "text"]
     known = [a for a in survey.schema.attributes if any(a.name in texts for texts in named)]
     answers = {category: label for a in known[:1] for category, label in _answers(a).items()}
+    offered = Offered(analysis, survey, given)
     return [
         replace(
-            _control(field, survey, list(given.get(field.name, ())), answers),
+            _control(field, survey, list(given.get(field.name, ())), answers, offered),
             is_default=not field.required and list(given.get(field.name, usual)) == usual,
         )
         for field, usual in ((field, _usual(field)) for field in fields)
@@ -69,20 +140,32 @@ def _usual(field: Field) -> list[str]:
     return [] if field.default is None or field.required else field.texts(field.default)
 
 
-def _control(field: Field, survey: Survey, texts: list[str], answers: Mapping[str, str]) -> Control:
+def _control(
+    field: Field,
+    survey: Survey,
+    texts: list[str],
+    answers: Mapping[str, str],
+    offered: Offered,
+) -> Control:
     described = (field.name, field.name.replace("_", " ").capitalize(), field.description)
     known = {a.name: _label_with_name(a) for a in survey.schema.attributes}
     several = {q.name: f"{q.label_in()} ({q.name})" for q in survey.schema.questions}
     names = tuple(answers) if field.of == "category" else choices(field, survey)
+    if field.of in ("attribute", "question"):
+        names = tuple(offered.names(field.name, names))
     titles = {n: quantity(n).title for n in names} if field.of == "measure" else {}
     said = {**titles, **answers, **several, **known}
     labels = [said.get(name, name) for name in names]
     if field.kind == "items":
-        every = [_items(a, field.choices, texts) for a in survey.schema.attributes]
+        given = {text.partition("=")[0] for text in texts}
+        asked = {*offered.names(field.name, survey.schema.names), *offered.main, *given}
+        attributes = [a for a in survey.schema.attributes if a.name in asked]
+        every = [_items(a, field.choices, texts) for a in attributes]
         # Keep values for unknown attributes, so that the page shows them with the error.
         strange = [text for text in texts if text.partition("=")[0] not in known]
         every += [_options([text], [text]) for text in strange]
-        groups = (*known.values(), *(text.partition("=")[0] for text in strange))
+        titles_of = [known[a.name] for a in attributes]
+        groups = (*titles_of, *(text.partition("=")[0] for text in strange))
         kind = "select" if field.most == 1 else "boxes"
         return Control(*described, kind, options=tuple(every), groups=groups)
     if field.kind == "terms":
@@ -101,13 +184,13 @@ def _control(field: Field, survey: Survey, texts: list[str], answers: Mapping[st
         return Control(*described, "boxes", options=(_options(names, texts, labels),))
     if field.kind == "names":
         named = [name for text in texts for name in text.split(",")]
+        title = dict(zip(names, labels, strict=True))
         if field.places:
-            chosen = [*named, *[""] * len(field.places)]
-            selects = tuple(
-                _options(names, chosen[place : place + 1], labels, blank="none")
-                for place in range(len(field.places))
-            )
+            selects = _selects(offered, title, named, len(field.places))
             return Control(*described, "selects", options=selects, groups=field.places)
+        if field.name == "attributes" and field.required:
+            joint, joint_titles = _joint(offered, title, named)
+            return Control(*described, "boxes", options=joint, groups=joint_titles)
         return Control(*described, "boxes", options=(_options(names, named, labels),))
     default = ",".join(_usual(field))
     if names:
@@ -117,6 +200,33 @@ def _control(field: Field, survey: Survey, texts: list[str], answers: Mapping[st
         options = _options(names, texts or [default], labels, blank=blank)
         return Control(*described, "select", options=(options,))
     return Control(*described, "input", value=",".join(texts) or default)
+
+
+def _selects(
+    offered: Offered, title: Mapping[str, str], named: Sequence[str], places: int
+) -> tuple[tuple[Option, ...], ...]:
+    """Return the options of several selects; each is asked together with those before it."""
+    chosen = [*named, *[""] * places]
+    every = []
+    for place in range(places):
+        beside = offered.beside(chosen[:place], [*title])
+        labels = [title[name] for name in beside]
+        every.append(_options(beside, chosen[place : place + 1], labels, blank="none"))
+    return tuple(every)
+
+
+def _joint(
+    offered: Offered, title: Mapping[str, str], named: Sequence[str]
+) -> tuple[tuple[tuple[Option, ...], ...], tuple[str, ...]]:
+    """Return the options for questions of one table and the titles of their groups, if any."""
+    titled = offered.groups(named, [*title])
+    if unknown := [name for name in named if name not in title]:
+        titled.append(("Unknown", unknown))
+    every = tuple(
+        _options(some, named, [title.get(name, name) for name in some], keep=False)
+        for _, some in titled
+    )
+    return every, tuple(text for text, _ in titled) if len(titled) > 1 else ()
 
 
 def _label_with_name(attribute: Attribute) -> str:

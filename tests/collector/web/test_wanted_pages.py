@@ -1,0 +1,143 @@
+"""Pages of a survey with wanted tables, of which reports ask few pairs of questions together."""
+
+import re
+from html.parser import HTMLParser
+from uuid import UUID
+
+import numpy as np
+import pytest
+from halftruth_collector import operations
+from halftruth_collector.analyses import ANALYSES, identified
+from halftruth_collector.estimation.reconstruction import reconstruction
+from halftruth_shared import Survey
+from halftruth_shared.protocol.reports import Report
+
+SIZES = (2, 6, 5, 2, 5, 2, 3, 2, 4, 2, 3, 2)
+
+WANTED = """
+id = "wanted"
+title = "Wanted tables"
+
+[mechanism]
+kind = "split-questionnaire"
+gamma = "19"
+
+[[mechanism.tables]]
+of = ["q5", "q7", "q9", "q11"]
+by = ["q0", "q1", "q2"]
+"""
+QUESTION = '\n[[attributes]]\nname = "q{}"\ncategories = {}\n'
+
+
+class Choices(HTMLParser):
+    """The values that each control offers: of selects by their ids, and of boxes by fieldsets."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.selects, self.boxes = {}, {}
+        self._select, self._legend, self._in_legend = "", "", False
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        if tag == "select":
+            self._select = given["id"]
+        elif tag == "option" and given["value"]:
+            self.selects.setdefault(self._select, []).append(given["value"])
+        elif tag == "legend":
+            self._legend, self._in_legend = "", True
+        elif tag == "input" and given.get("type") == "checkbox":
+            self.boxes.setdefault((given["name"], self._legend), []).append(given["value"])
+
+    def handle_endtag(self, tag):
+        self._in_legend &= tag != "legend"
+
+    def handle_data(self, data):
+        if self._in_legend:
+            self._legend += data
+
+
+@pytest.fixture(scope="module")
+def survey():
+    questions = (QUESTION.format(j, [f"a{k}" for k in range(n)]) for j, n in enumerate(SIZES))
+    return Survey.from_toml("".join([WANTED, *questions]))
+
+
+@pytest.fixture
+def page(http, store, analyst, survey):
+    """Return a page of the results of the survey, as a function of its path."""
+    operations.publish_survey(store, survey)
+    rng = np.random.default_rng(1)
+    people = np.stack([rng.integers(0, size, 3_000) for size in SIZES], axis=1)
+    values = survey.perturbation.reports(people, rng).tolist()
+    reports = [Report(id=UUID(int=i), values=each) for i, each in enumerate(values)]
+    store.reports.add(survey.id, survey.digest, reports)
+    token = analyst["Authorization"].removeprefix("Bearer ")
+    http.post("/sign-in", data={"token": token, "next": "/results/wanted"})
+    return lambda path="": http.get(f"/results/wanted{path}")
+
+
+def partners(survey, name):
+    names = survey.schema.names
+    return [
+        each for each in names if each != name and reconstruction(survey).identified([name, each])
+    ]
+
+
+def test_every_page_without_a_query_shows_a_result(page, survey):
+    offered = {each.name for each in identified(survey)}
+    assert offered == set(ANALYSES) - {"waves"}
+    for name in sorted(offered):
+        answer = page(f"/{name}")
+        assert (answer.status_code, 'role="alert"' in answer.text) == (200, False), name
+    for path in ("", "/export"):
+        assert page(path).status_code == 200
+
+
+def test_a_comparison_offers_the_groups_that_are_asked_with_its_answer(page, survey):
+    offered = Choices(page("/comparison").text).selects
+    assert offered["groups"] == partners(survey, "q5")
+    # q4 is asked alone.
+    answers = {text.partition("=")[0] for text in offered["answer"]}
+    assert answers == set(survey.schema.names) - {"q4"}
+    # Another answer is chosen first; the page then says which groups are asked with it.
+    other = page("/comparison?answer=q3%3Da1&groups=q0")
+    assert other.status_code == 422
+    said = "no report tells of 'q0' and 'q3' together; expected others: 'q0' is asked with q5, q7,"
+    assert said in other.text.replace("&#39;", "'")
+    # The group that was given stays among them.
+    assert set(Choices(other.text).selects["groups"]) == {*partners(survey, "q3"), "q0"}
+    [group, *_] = partners(survey, "q3")
+    assert page(f"/comparison?answer=q3%3Da1&groups={group}").status_code == 200
+
+
+def test_a_crosstab_offers_columns_and_layers_that_are_asked_with_its_rows(page, survey):
+    offered = Choices(page("/crosstab?attributes=q0%2Cq5").text).selects
+    assert offered["attributes-1"] == [name for name in survey.schema.names if name != "q4"]
+    assert offered["attributes-2"] == partners(survey, "q0")
+    source = reconstruction(survey)
+    third = [name for name in survey.schema.names if name not in ("q0", "q5")]
+    third = [name for name in third if source.identified(["q0", "q5", name])]
+    assert offered["attributes-3"] == third == ["q7", "q9", "q11"]
+
+
+def test_a_regression_offers_the_predictors_that_are_asked_with_its_outcome(page, survey):
+    offered = Choices(page("/regression?outcome=q7&predictors=q0").text)
+    assert offered.selects["outcome"] == [name for name in survey.schema.names if name != "q4"]
+    [predictors] = [names for key, names in offered.boxes.items() if key[0] == "predictors"]
+    assert predictors == partners(survey, "q7")
+
+
+def test_a_table_tells_apart_the_questions_that_are_asked_with_the_chosen_ones(page, survey):
+    offered = Choices(page("/table?attributes=q0%2Cq5").text).boxes
+    together = offered["attributes", "Asked together with these"]
+    assert together == ["q0", "q5", "q7", "q9", "q11"]
+    others = offered["attributes", "Not asked together with these"]
+    assert sorted([*together, *others]) == sorted(survey.schema.names)
+    # A model has a table of three questions of which some pairs are asked together.
+    by_model = page("/table?attributes=q0%2Cq1%2Cq5")
+    assert by_model.status_code == 200
+    said = re.sub(r"\s+", " ", by_model.text)
+    assert "and independence of q0 and q1 given the other answers" in said
+    assert "No report asks q0 and q1 together." in said
+    assert page("/table?attributes=q0%2Cq1&estimate=model").status_code == 422
