@@ -11,6 +11,7 @@ from halftruth_shared.analyses.reading import Field
 from halftruth_shared.results import quantity
 
 from ...analyses import Analysis, choices
+from ...estimation.groups import survey_in_groups
 from ...estimation.reconstruction import reconstruction
 
 #: Largest number of attributes whose interactions are offered; 8 have 28 pairs and 56 triples.
@@ -118,6 +119,8 @@ def controls(
     analysis: Analysis[Any, Any], survey: Survey, given: Mapping[str, Sequence[str]]
 ) -> list[Control]:
     """Return the controls of the form of an analysis, with the given values, valid or not."""
+    # Answers are chosen for what is about several questions, a filter or groups among them.
+    survey = survey_in_groups(survey)
     # The domain comes last, since it usually consists of all people.
     fields = sorted(
         analysis.fields.values(), key=lambda field: field.name in FilteredQuery.__struct_fields__
