@@ -93,7 +93,7 @@ def decide_rows(
     claims : list of Claim
         The direction is the sign of the test statistic if there is one, and else of the effect.
     """
-    rows, table = np.asarray(places), result.estimates
+    rows, table = np.asarray(places, dtype=np.int64), result.estimates
     p_values = table.numbers("p_value")[rows]
     tested = np.isfinite(p_values)
     if not tested.any():

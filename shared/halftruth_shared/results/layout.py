@@ -158,6 +158,35 @@ class Arranged:
         return row if row is not None and row.quantity in quantities else None
 
     @cached_property
+    def drawn_lines(self) -> Codes:
+        """The lines that a chart draws, in the order of the table.
+
+        With panels, these are the lines of the first panels, up to `most` lines. Otherwise, these
+        are the `most` usable lines whose first estimate is the most standard errors above the
+        reference, since the largest of many estimates would be mostly noise. Best guesses have no
+        errors, so the largest are drawn.
+        """
+        block = self.block
+        if block.most is None:
+            return np.arange(len(self.first))
+        if block.panels:
+            heads = [key.values.ids[self.first] for key in self.lines[: block.panels]]
+            panel = _numbered(heads, len(self.first))[0]
+            fits = np.cumsum(np.bincount(panel)) <= block.most
+            fits[0] = True
+            return np.flatnonzero(fits[panel])
+        table, places = self.result.estimates, self.places[:, 0, 0]
+        usable = ~table.texts("reliability").equals("not usable")[places]
+        usable |= not usable.any()
+        above = table.value - (block.reference or 0.0)
+        if table.standard_error is not None:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                above = above / table.standard_error
+        above = np.where(usable, np.nan_to_num(above[places], nan=-np.inf, posinf=np.inf), -np.inf)
+        clearest = np.lexsort((-above, ~usable))
+        return np.sort(clearest[: min(block.most, int(usable.sum()))])
+
+    @cached_property
     def with_intervals(self) -> bool:
         """Whether any row has an interval."""
         return bool((self.result.estimates.texts("set").codes >= 0).any())
@@ -226,8 +255,9 @@ def _grid(arranged: Arranged) -> Grid:
             )
             cells.append(Cell("", above=text) if repeated else Cell(text, _as_number(text)))
         for column, place, show, chosen in shown:
-            row = int(arranged.places[i, column, place])
-            cells += [_cell(arranged, row, part, show.names) for part in chosen]
+            row = arranged.row(i, column, place)
+            where = int(arranged.places[i, column, place])
+            cells += [_cell(arranged, where, row, part, show.names) for part in chosen]
         return cells
 
     return Grid(header, Lines(line, len(arranged.first)))
@@ -304,12 +334,11 @@ def in_words(row: Row) -> str:
 
 
 def _cell(
-    arranged: Arranged, place: int, part: str, names: Mapping[str, str] | None = None
+    arranged: Arranged, place: int, row: Row | None, part: str, names: Mapping[str, str]
 ) -> Cell:
-    if place < 0:
+    if row is None:
         return Cell("")
     result = arranged.result
-    row = result.rows[place]
     of = quantity(row.quantity)
     usable = row.value if row.reliability != "not usable" or of.style == "count" else None
     if part == "value":
@@ -374,7 +403,7 @@ def _chart(arranged: Arranged) -> Chart | None:
         for panel in _panels(arranged, i, show)
     ]
     shares = all(panel.axis.shares for panel in panels)
-    drawn, every = len(drawn_lines(result, block, arranged)), len(arranged.first)
+    drawn, every = len(arranged.drawn_lines), len(arranged.first)
     most = "largest" if result.estimates.standard_error is None else "most clearly above the line"
     fewer = f"the {drawn} of {number(every, 0)} that are {most}"
     if block.panels:
@@ -389,36 +418,8 @@ def _chart(arranged: Arranged) -> Chart | None:
     )
 
 
-def drawn_lines(result: LongTable[Any], block: Block, arranged: Arranged) -> Codes:
-    """Return the lines that a chart of a block draws, in the order of the table.
-
-    With panels, these are the lines of the first panels, up to `most` lines. Otherwise, these are
-    the `most` usable lines whose first estimate is the most standard errors above the reference,
-    since the largest of many estimates would be mostly noise. Best guesses have no errors, so the
-    largest are drawn.
-    """
-    if block.most is None:
-        return np.arange(len(arranged.first))
-    if block.panels:
-        heads = [key.values.ids[arranged.first] for key in arranged.lines[: block.panels]]
-        panel = _numbered(heads, len(arranged.first))[0]
-        fits = np.cumsum(np.bincount(panel)) <= block.most
-        fits[0] = True
-        return np.flatnonzero(fits[panel])
-    table, places = result.estimates, arranged.places[:, 0, 0]
-    usable = ~table.texts("reliability").equals("not usable")[places]
-    usable |= not usable.any()
-    above = table.value - (block.reference or 0.0)
-    if table.standard_error is not None:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            above = above / table.standard_error
-    above = np.where(usable, np.nan_to_num(above[places], nan=-np.inf, posinf=np.inf), -np.inf)
-    clearest = np.lexsort((-above, ~usable))
-    return np.sort(clearest[: min(block.most, int(usable.sum()))])
-
-
 def _panels(arranged: Arranged, place: int, show: Show) -> Iterator[Panel]:
-    block, result, of = arranged.block, arranged.result, show.of
+    block, of = arranged.block, show.of
     points = of.style == "points"
     axis = Axis(
         "percentage points" if points else of.title,
@@ -432,7 +433,7 @@ def _panels(arranged: Arranged, place: int, show: Show) -> Iterator[Panel]:
         line = Line(of.no_effect, "no difference")
     heads, names = arranged.lines[: block.panels], arranged.lines[block.panels :]
     grouped: dict[str, list[tuple[str, Row]]] = {}
-    for i in drawn_lines(result, block, arranged).tolist():
+    for i in arranged.drawn_lines.tolist():
         check_deadline()
         for j, column in enumerate(arranged.columns.tolist()):
             row = arranged.drawn(i, j, place)

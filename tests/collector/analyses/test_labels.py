@@ -1,11 +1,16 @@
 """Labels of questions and answers in results."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES, answer
 from halftruth_collector.analyses.labels import labels_of
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
+from halftruth_shared.analyses.measures import MeasuresQuery
 from halftruth_shared.protocol.base import encode
+from halftruth_shared.results import base
+from halftruth_shared.results.showing import assumptions
 from sources import source_of
 
 QUESTIONS = {"smoker": "Do you smoke?", "drinks": "Alcohol at work", "place": "Wo leben Sie?"}
@@ -112,3 +117,31 @@ def test_equal_labels_are_distinguished_by_names():
         "d (c)": "yes",
         "e": "x",
     }
+
+
+def test_pairs_that_depend_on_each_other_by_design_have_labels():
+    schema = Schema(
+        [
+            Attribute("smoker", ["no", "yes"], label="Do you smoke?"),
+            Attribute("daily", ["few", "many"], label="How many?", ask_if={"smoker": ["yes"]}),
+        ]
+    )
+    survey = Survey("s", "S", schema, RandomizedResponse({"smoker": "0.9", "daily": "0.9"}))
+    rng = np.random.default_rng(1)
+    smoker = rng.integers(0, 2, 2_000)
+    records = np.column_stack([smoker, np.where(smoker == 1, rng.integers(0, 2, 2_000), 2)])
+    found = answer(ANALYSES["measures"], source_of(survey, records, rng), MeasuresQuery())
+    notes = ANALYSES["measures"].present(found, labels_of(survey)).notes
+    assert any(note.startswith("Not tested: “Do you smoke?” and “How many?”.") for note in notes)
+
+
+def test_an_interaction_to_try_is_named_as_the_form_accepts_it():
+    attributes = ["smoker", "drinks", "place"]
+    lacking = base.TestedInteraction(attributes=attributes, p_value=0.01)
+    fit = base.ModelFit(
+        attributes=attributes, interactions=[], converged=True, p_value=0.01, clearest=lacking
+    )
+    result = SimpleNamespace(contradictions=[], model_fit=fit)
+    [said] = assumptions(result, labels_of(SURVEY))
+    assert "strongest evidence: “Do you smoke?”:“Alcohol at work”:“Wo leben Sie?”" in said
+    assert said.endswith("Try interactions = smoker,drinks,place.")
