@@ -263,7 +263,7 @@ class Mixture:
 
         The total weight of a column equals the keeping weight of the column before it. So a draw
         that keeps a column is also a draw for the next one, and a draw that changes a column
-        leaves a remainder that is uniform over the values of all later columns.
+        leaves a remainder that is uniform over its other values and all values of later columns.
         """
         t = randbelow(2 * self.steps + 1) - self.steps if self.steps else 0
         same = self.same + self.shift * (self.cells - 1) * t
@@ -272,10 +272,10 @@ class Mixture:
         for changed, later in enumerate(self._later):
             kept = same + other * (later - 1)
             if drawn >= kept:
-                value, rest = divmod((drawn - kept) // other, later)
+                value = (drawn - kept) // other
                 report = list(codes)
                 for j in range(len(report) - 1, changed, -1):
-                    rest, report[j] = divmod(rest, self.sizes[j])
+                    value, report[j] = divmod(value, self.sizes[j])
                 report[changed] = value + (value >= codes[changed])
                 return tuple(report)
         return tuple(codes)

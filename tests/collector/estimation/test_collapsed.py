@@ -1,22 +1,13 @@
-"""Surveys with collapsed answers."""
+"""A question with groups of answers that no report uses."""
 
-import collapsed
-import pytest
 from halftruth_collector.estimation import Counts, Estimator
-from halftruth_shared import ParameterError
+from halftruth_shared import Attribute, Schema, SplitQuestionnaire, Survey, ViewClass
 
 
-def estimator(survey):
-    return Estimator(survey, Counts.from_cells(survey, [[0]], [1]))
-
-
-def test_reports_of_groups_of_answers_are_not_estimated_yet():
-    with pytest.raises(ParameterError, match="attribute 'income': collapsed: ") as refused:
-        estimator(collapsed.survey())
-    assert refused.value.field == "collapsed"
-    assert "\n" not in str(refused.value)
-
-
-def test_reports_about_single_questions_are_estimated_in_detail():
-    table = estimator(collapsed.survey(collapsed.ALONE)).table(["income"])
-    assert table.value.shape == (5,)
+def test_a_question_that_is_always_alone_is_estimated_in_detail():
+    groups = {"low": ("a", "b"), "high": ("c", "d")}
+    questions = [Attribute("x", tuple("abcd"), collapsed=groups), Attribute("y", ("no", "yes"))]
+    alone = ViewClass(attributes=(("x", "y"),), choose=(1,), weight=1)
+    survey = Survey("s", "S", Schema(questions), SplitQuestionnaire("19", [alone]))
+    table = Estimator(survey, Counts.from_cells(survey, [[0]], [1])).table(["x"])
+    assert table.value.shape == (4,)

@@ -8,7 +8,7 @@ import { ATTRIBUTES, fetchFirst, Reflecting, settingsOf } from "./attributes.js"
 import { anotherPerson, askToForget, failure, loading, onwardOf, outcome, refusal } from "./closing.js";
 import { PageHistory } from "./history.js";
 import { chooseLanguage, languageChooser, loadWording, wantedLanguages } from "./languages.js";
-import { opening } from "./opening.js";
+import { collapsedOf, opening } from "./opening.js";
 import { practiceRound } from "./practice.js";
 import { questions } from "./questions.js";
 import { styleSheet } from "./style.js";
@@ -224,7 +224,7 @@ export class HalftruthForm extends Reflecting {
     const step = {
       isHidden: hidesAll(survey, client.unprotected),
       lasts: client.remembers,
-      collapsed: survey.mechanism.collapsed(view),
+      collapsed: collapsedOf(survey.mechanism, view),
       back: this.#history.back,
       send: () => void this.submit(session),
     };

@@ -181,13 +181,21 @@ export function outlook({ prior, whole, single, series }, words, relay = null) {
   ];
 }
 
+/** Attributes of which a report about a view, or about any, has groups of answers.
+ * @type {(mechanism: import("../mechanisms/base.js").Mechanism, view?: number) => import("../attribute.js").Attribute[]} */
+export function collapsedOf({ schema, views }, view) {
+  const some = view === undefined ? views : [views[view]];
+  const collapsed = new Set(some.flatMap((each) => each.collapsed));
+  return schema.attributes.filter((_, j) => collapsed.has(j));
+}
+
 /** Facts about the report, which is about a view if one was drawn.
  * @type {(protection: Protection, survey: Survey, words: Wording, view?: number) => string[]} */
 export function happening({ unperturbed, provable, series, timed }, { mechanism, relay }, words, view) {
   const isAll = unperturbed.length + provable.length === 0;
   return [
     words.say(isAll ? "chance" : "chanceOthers", { figure: words.frequency(mechanism.fit(view)) }),
-    ...words.collapsed(mechanism.collapsed(view)),
+    ...words.collapsed(collapsedOf(mechanism, view)),
     ...(relay ? [words.relay(relay)] : []),
     words.say(isAll ? "certain" : "certainMostly"),
     words.say("lasting"),

@@ -55,11 +55,20 @@ import { ONE } from "../rational.js";
  * @property {() => Fit} fit
  * @property {() => Practice | null} practice
  *   Null if nothing is perturbed, or there are too many answers for one question.
- * @property {(axis: number, code: number) => Fit | null} [others]
- *   Probability that a code is reported for another answer; null if it never is.
- * @property {(symbol: number) => number} [likelier] Number of cells for which a symbol is likelier.
- * @property {number} [cells]
- * @property {number} [symbols]
+ *
+ * Response that reports codes.
+ *
+ * @typedef {Response & {others: (axis: number, code: number) => Fit | null}} ToCodes
+ *   `others` is the probability that a code is reported for another answer; null if it never is.
+ *
+ * Response to a cell that reports a symbol.
+ *
+ * @typedef {Response & {cells: number, symbols: number, likelier: (symbol: number) => number}} ToSymbol
+ *   `likelier` is the number of cells for which a symbol is likelier.
+ *
+ * Response of one of both kinds: the first one where a report is a record.
+ *
+ * @typedef {ToCodes & ToSymbol} AnyResponse
  *
  * A group of questions that one report is about.
  *
@@ -70,14 +79,14 @@ import { ONE } from "../rational.js";
  * @property {readonly number[]} collapsed Positions of its attributes of which it has groups of answers.
  * @property {number} until Cumulative weight of the views up to this one.
  * @property {number} first Its first symbol; the symbols of all views are numbered consecutively.
- * @property {Response} response
+ * @property {AnyResponse} response
  *
  * What the parameters of a mechanism mean: its views; or the response of a mechanism whose report is a record.
  *
  * @typedef {object} Form
  * @property {readonly View[]} [views]
  * @property {readonly number[]} [unperturbed] Positions of attributes that every report states unperturbed.
- * @property {Response} [response]
+ * @property {ToCodes} [response]
  * @property {ReadonlyMap<string, Design>} [designs] By attribute, for respondents.
  */
 
@@ -97,7 +106,7 @@ export class Mechanism {
     }
     const positions = schema.names.map((_, j) => j);
     const everything = { positions, shape: [], until: 1, first: 0, collapsed: [] };
-    this.views = views ?? [{ ...everything, response: /** @type {Response} */ (response) }];
+    this.views = views ?? [{ ...everything, response: /** @type {AnyResponse} */ (response) }];
     /** Answers that a report can prove, by attribute.
      * @type {ReadonlyMap<string, Provable>} */
     this.provable = new Map(
@@ -109,7 +118,7 @@ export class Mechanism {
     /** @type {ReportSpace} */
     this.reportSpace = this.reportsRecords
       ? { names: schema.names, shape: schema.shape }
-      : { names: [...names, "(symbol)"], shape: [...shape, BigInt(first + (last.symbols ?? 0))] };
+      : { names: [...names, "(symbol)"], shape: [...shape, BigInt(first + last.symbols)] };
     // Views that are drawn have the same amplification, so one view for each attribute is enough.
     const owners = new Map(this.views.flatMap((view) => view.positions.map((j) => [j, view])));
     this.bounding = [...new Set(owners.values())];
@@ -142,14 +151,6 @@ export class Mechanism {
   asked(view) {
     const { positions } = this.#viewOf(view);
     return this.schema.names.filter((_, j) => positions.includes(j) || this.unperturbed.includes(j));
-  }
-
-  /** Attributes of which a report about a view, or about any, has groups of answers.
-   * @param {number} [view] */
-  collapsed(view) {
-    const views = view === undefined ? this.views : [this.#viewOf(view)];
-    const collapsed = new Set(views.flatMap((each) => each.collapsed));
-    return this.schema.attributes.filter((_, j) => collapsed.has(j));
   }
 
   /** @param {number | null} number */
@@ -190,12 +191,9 @@ export class Mechanism {
     const [view, sent] = this.#read(values);
     const found = view.response.likelihoods(sent, this.#input(view, codes), this.#axes(view, known));
     const { own, others } = found;
-    const hasAlike = (/** @type {number} */ j) => {
-      const groups = this.#groupsOf(j);
-      return groups.some((group, code) => group === groups[codes[j]] && code !== codes[j]);
-    };
+    const alike = view.collapsed.map((j) => this.#groupsOf(j).filter((group, _, all) => group === all[codes[j]]));
+    if (others === null || alike.every(({ length }) => length < 2)) return found;
     // Another answer of the same group is as likely.
-    if (others === null || !view.collapsed.some(hasAlike)) return found;
     return { own, others: { least: least([own, others.least]), most: most([own, others.most]) } };
   }
 
@@ -204,7 +202,7 @@ export class Mechanism {
   #read(values) {
     if (this.reportsRecords) return [this.views[0], values];
     const code = values[values.length - 1];
-    const view = this.views.find(({ first, response }) => code < first + (response.symbols ?? 0));
+    const view = this.views.find(({ first, response }) => code < first + response.symbols);
     if (view === undefined) throw new ParameterError("values: expected a report", "values");
     return [view, [code - view.first]];
   }
@@ -213,12 +211,12 @@ export class Mechanism {
   contents(values) {
     const [{ positions, collapsed, response }, sent] = this.#read(values);
     if (this.reportsRecords) {
-      return { codes: values.map((code, j) => [j, code, response.others?.(j, code) ?? null]) };
+      return { codes: values.map((code, j) => [j, code, response.others(j, code)]) };
     }
-    const [likelier, combinations] = [response.likelier?.(sent[0]) ?? 0, response.cells ?? 0];
+    const code = values[values.length - 1];
     return {
       codes: this.unperturbed.map((j, i) => [j, values[i], null]),
-      symbol: { code: values[values.length - 1], positions, collapsed, likelier, combinations },
+      symbol: { code, positions, collapsed, likelier: response.likelier(sent[0]), combinations: response.cells },
     };
   }
 

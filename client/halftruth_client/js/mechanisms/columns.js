@@ -143,7 +143,7 @@ export class Columns {
     return { own, others: { least: extreme(least), most: extreme(most) } };
   }
 
-  /** @type {NonNullable<Response["others"]>} */
+  /** @type {import("./base.js").ToCodes["others"]} */
   others(axis, code) {
     const others = without(this.#row(axis, code), code);
     const greatest = most(others);

@@ -68,30 +68,24 @@ export class Mixture extends Likelier {
  *
  * The total weight of a column equals the keeping weight of the column before it. So a draw that keeps
  * a column is also a draw for the next one, and a draw that changes a column leaves a remainder that is
- * uniform over the values of all later columns.
+ * uniform over its other values and the values of all later columns.
  *
  * @type {(codes: readonly number[], shape: readonly bigint[], same: bigint, other: bigint, below: RandomBelow) => number[]}
  */
 function sampleColumns(codes, shape, same, other, below) {
+  const report = [...codes];
   let later = shape.reduce((product, size) => product * size, 1n);
   const draw = below(same + other * (later - 1n));
-  for (let changed = 0; changed < shape.length; changed += 1) {
-    later /= shape[changed];
-    const kept = same + other * (later - 1n);
-    if (draw >= kept) return changedFrom(codes, shape, changed, later, (draw - kept) / other);
-  }
-  return [...codes];
-}
-
-/** A record whose first changed column is given, by a draw of it and of the `later` combinations behind it.
- * @type {(codes: readonly number[], shape: readonly bigint[], changed: number, later: bigint, draw: bigint) => number[]} */
-function changedFrom(codes, shape, changed, later, draw) {
-  const report = [...codes];
-  report[changed] = otherValue(Number(draw / later), codes[changed]);
-  let rest = draw % later;
+  const changed = shape.findIndex((size) => {
+    later /= size;
+    return draw >= same + other * (later - 1n);
+  });
+  if (changed < 0) return report;
+  let rest = (draw - same) / other - later + 1n;
   for (let j = shape.length - 1; j > changed; j -= 1) {
     report[j] = Number(rest % shape[j]);
     rest /= shape[j];
   }
+  report[changed] = otherValue(Number(rest), codes[changed]);
   return report;
 }

@@ -28,17 +28,9 @@ export const splitQuestionnaire = {
     const { public: written = [] } = parameters;
     const none = Array.isArray(written) && written.length === 0;
     const unperturbed = none ? [] : positionsOf(written, schema, "public");
-    const sensitive = unperturbed.find((j) => schema.attributes[j].sensitive !== false);
-    if (sensitive !== undefined) {
-      throw new SurveyError(
-        `public: '${schema.names[sensitive]}' would be sent unperturbed; expected attributes with` +
-          " sensitive = false",
-        "public",
-      );
-    }
-    const open = unperturbed.find((j) => schema.attributes[j].groups !== null);
-    if (open !== undefined) {
-      throw new SurveyError(`'${schema.names[open]}': collapsed: expected without public`, schema.names[open]);
+    const protect = unperturbed.map((j) => schema.attributes[j]).find(({ sensitive, groups }) => sensitive || groups);
+    if (protect !== undefined) {
+      throw new SurveyError(`public: '${protect.name}': expected sensitive = false, and no collapsed`, "public");
     }
     const classes = readClasses(parameters.views, schema, unperturbed);
     return { unperturbed, views: expand(schema, classes, (cells) => new Subset(gamma, cells, prime, direct)) };

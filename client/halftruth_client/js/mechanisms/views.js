@@ -51,9 +51,7 @@ function readClass(written, schema) {
     sizes.length === groups.length &&
     groups.every((group, i) => isWithin(sizes[i], 1, group.length));
   if (!fits) {
-    throw wrong(
-      "choose: expected for each group of attributes a number from 1 to as many as it has",
-    );
+    throw wrong("choose: expected a number from 1 to all for each group of attributes");
   }
   if (!isWithin(weight, 1, MOST_WEIGHT)) {
     throw wrong(`weight: expected an integer from 1 to ${MOST_WEIGHT}`);
@@ -105,7 +103,7 @@ export function expand(schema, classes, respond) {
         responses.set(cells, response);
       }
       until += weight;
-      views.push({ positions, shape, until, first, response, collapsed });
+      views.push({ positions, shape, until, first, response: /** @type {any} */ (response), collapsed });
       first += response.symbols;
     }
   }
@@ -116,21 +114,11 @@ export function expand(schema, classes, respond) {
 /** All subsets of a size, in lexicographic order.
  * @type {(group: readonly number[], size: number) => number[][]} */
 function subsets(group, size) {
-  /** @type {number[][]} */
-  const all = [];
-  /** @type {number[]} */
-  const chosen = [];
-  const extend = (/** @type {number} */ from) => {
-    const missing = size - chosen.length;
-    if (missing === 0) all.push([...chosen]);
-    for (let i = from; missing > 0 && i <= group.length - missing; i += 1) {
-      chosen.push(group[i]);
-      extend(i + 1);
-      chosen.pop();
-    }
-  };
-  extend(0);
-  return all;
+  if (size === 0) return [[]];
+  // The first member leaves enough others behind it.
+  return group.slice(0, group.length - size + 1).flatMap((first, i) =>
+    subsets(group.slice(i + 1), size - 1).map((others) => [first, ...others]),
+  );
 }
 
 /** Number of subsets of a size; infinite if it is too large for a number.

@@ -44,7 +44,6 @@ class PooledReconstruction(Reconstruction):
     def __init__(self, perturbation: Perturbation) -> None:
         super().__init__(perturbation)
         self._views = views_in_detail(perturbation)
-        self._columns = Views(self._views, len(self.schema.names))
         self._public = perturbation.unperturbed_columns
         #: Position of the groups of each collapsed attribute.
         self._beyond = places_beyond(self.schema)
@@ -52,6 +51,7 @@ class PooledReconstruction(Reconstruction):
         groups = [len(attributes[j].groups.names) for j in self._beyond]
         #: Number of answers, or of groups of answers, at each position.
         self._sizes = (*self.schema.shape, *groups)
+        self._columns = Views(self._views, len(self._sizes))
         self._free = tuple(j for j in range(len(self.schema.names)) if j not in self._public)
         self._pooled: Decoded | None = None
 
