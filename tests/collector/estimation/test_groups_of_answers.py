@@ -237,6 +237,19 @@ def test_contributions_of_reports_give_the_variance():
     np.testing.assert_allclose(second / counts.reports**2, wanted, rtol=1e-3)
 
 
+def test_a_survey_of_single_questions_has_no_groups():
+    schema = survey_of().schema
+    views = [ViewClass(attributes=((name,),), weight=1) for name in schema.names]
+    survey = Survey("s", "S", schema, SplitQuestionnaire(GAMMA, views))
+    detail = of_perturbation(survey.perturbation)
+    table = detail.expected_table(["income"], np.full(5, 1 / 5), 1_000)
+    np.testing.assert_allclose(table.value, 1 / 5)
+    assert (detail.unit_variance(["income"], "population").at(1 / 5) > 0).all()
+    grouped = of_perturbation(in_groups(survey.perturbation))
+    assert not grouped.identified(["income"])
+    assert grouped.identified(["drugs"])
+
+
 def test_detail_is_refused_in_tables_with_others():
     survey = survey_of()
     estimator = Estimator(survey, expected_counts(survey, population(), reports=10**5))

@@ -159,3 +159,13 @@ def test_detectable_differences_are_detected_with_the_stated_power(planned):
         ]
         found += row.p_value < 0.05
     assert found / surveys == pytest.approx(0.8, abs=3.5 * np.sqrt(0.16 / surveys))
+
+
+def test_a_survey_of_wanted_tables_is_planned_for_these(planned):
+    survey = changed(planned.designs[-1])
+    result = plan(survey, PlanQuery(respondents=4_000))
+    [within] = [each for each in result.margins if each.quantity == "share_within"]
+    assert (within.examined, within.possible) == (2, 2)
+    assert within.worst_of in (["sex", "drugs"], ["age", "voted"])
+    # Advice on lengths would be about other views.
+    assert not any("max_length" in sentence for sentence in result.advice)

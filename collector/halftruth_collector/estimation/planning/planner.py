@@ -105,7 +105,8 @@ def plan(
     proposed: list[DesignPlan] = []
     if goals and gamma is not None:
         proposed, advice = propose(chosen, goals, gamma)
-    elif not query.alone and gamma is not None:
+    elif not query.alone and gamma is not None and not getattr(survey.mechanism, "tables", ()):
+        # Views of wanted tables are not those of any length.
         design = chosen.expectation(compared[plans.index(best)])
         advice = [
             *advise_length(chosen, design, gamma),

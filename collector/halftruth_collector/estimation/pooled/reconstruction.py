@@ -47,6 +47,7 @@ class PooledReconstruction(Reconstruction):
         self._public = perturbation.unperturbed_columns
         #: Position of the groups of each collapsed attribute.
         self._beyond = places_beyond(self.schema)
+        self._columns = Views(self._views, len(self.schema.names) + len(self._beyond))
         attributes = self.schema.attributes
         groups = [len(attributes[j].groups.names) for j in self._beyond]
         #: Number of answers, or of groups of answers, at each position.
