@@ -8,7 +8,7 @@ charts of all analyses are created here.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -20,7 +20,7 @@ from .charts import Axis, Chart, Curve, CurveChart, EstimateChart, HeatMap, Pane
 from .charts import Reference as Line
 from .keys import Key, key_text
 from .labels import NAMES, Labels
-from .long_table import LongTable, Row, decision, is_significant
+from .long_table import Row, decision, is_significant
 from .quantities import Quantity, quantity
 from .wording import (
     GAP,
@@ -35,6 +35,9 @@ from .wording import (
     value,
     with_interval,
 )
+
+if TYPE_CHECKING:
+    from .result import Result
 
 #: Marks of estimates that are significantly above or below the value of no effect.
 MORE, LESS = "▲", "▼"
@@ -101,7 +104,7 @@ class Arranged:
     values of `keys` are labels.
     """
 
-    def __init__(self, result: LongTable[Any], block: Block, labels: Labels = NAMES) -> None:
+    def __init__(self, result: "Result[Any]", block: Block, labels: Labels = NAMES) -> None:
         self.result, self.block, self.labels = result, block, labels
         self.keys = {key.name: labels.key(key, result.keys) for key in result.keys}
         self.lines = [self.keys[name] for name in block.lines]
@@ -282,7 +285,7 @@ def _heading(arranged: Arranged, show: Show, part: str, over: str) -> str:
     return over if over and alone else f"{over}: {name}" if over else name
 
 
-def confidence(result: LongTable[Any]) -> float:
+def confidence(result: "Result[Any]") -> float:
     """Return the confidence level of the intervals of a result."""
     return float(getattr(result.query, "confidence", 0.95))
 
@@ -363,7 +366,7 @@ def _cell(
     return Cell(text, _as_number(text))
 
 
-def _mark(result: LongTable[Any], row: Row) -> str:
+def _mark(result: "Result[Any]", row: Row) -> str:
     if row.statistic is None or not is_significant(row, confidence(result)):
         return ""
     # A non-breaking space keeps the mark on the line of the estimate.

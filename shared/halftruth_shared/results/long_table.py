@@ -1,4 +1,4 @@
-"""The result of an analysis as one long (tidy) table of estimates, like ``tidy()`` of R's broom.
+"""The estimates of a result as columns and as rows, like ``tidy()`` of R's broom.
 
 A row has the *keys* that identify an estimate, the estimated *quantity*, and the estimate with its
 error. The results of all analyses have the same columns, so that the same code creates their files,
@@ -6,28 +6,14 @@ data frames, tables, charts and pages.
 """
 
 from collections.abc import Sequence
-from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol
 
-import msgspec
 import numpy as np
-from msgspec import Meta
 
-from ..columns import Column, Numbers, Texts, replace_nonfinite
-from ..errors import ParameterError
+from ..columns import Column, Numbers, Texts
 from ..protocol.base import Message
-from .base import Contradiction, Group, ModelFit, data_frame
-from .blocks import Block
-from .caveats import Caveat
-from .claims import Claim, Test
 from .estimate import Estimate
-from .keys import Key, key_text
-from .wording import items
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-Q = TypeVar("Q")
+from .keys import Key
 
 
 class EstimateColumns(Message, frozen=True, kw_only=True, omit_defaults=True, eq=False):
@@ -202,130 +188,3 @@ class Rows(Sequence[Row]):
             set=kind or "interval",
             gap=None if None in gap else gap,
         )
-
-
-class LongTable(Message, Generic[Q], frozen=True, kw_only=True):
-    """Fields of a `Result`, and access to its rows."""
-
-    survey: Annotated[str, Meta(description="Id of the survey.")]
-    digest: Annotated[
-        str,
-        Meta(description="Digest of the survey.", extra_json_schema={"pattern": "^[0-9a-f]{64}$"}),
-    ]
-    reports: Annotated[int, Meta(ge=0, description="Reports counted by then.")]
-    as_of: Annotated[datetime, Meta(description="When the counts were read.")]
-    group: Group | None = None
-    model_fit: ModelFit | None = None
-    contradictions: Annotated[
-        list[Contradiction],
-        Meta(description="Questions of this result whose reports no shares of answers explain."),
-    ] = msgspec.field(default_factory=list)
-    tests: Annotated[
-        list[Test], Meta(description="Tests that the claims of this result rest on.")
-    ] = msgspec.field(default_factory=list)
-    claims: Annotated[
-        list[Claim], Meta(description="What the headline of this result states, in its order.")
-    ] = msgspec.field(default_factory=list)
-    query: Q
-    keys: list[Key] = msgspec.field(default_factory=list)
-    estimates: EstimateColumns
-    selection: Selection | None = None
-    caveats: Annotated[
-        list[Caveat], Meta(description="What has to be known of these estimates.")
-    ] = msgspec.field(default_factory=list)
-    covariance: list[list[float | None]] | None = None
-    headline: Annotated[str, Meta(description="The claims of this result as sentences.")] = ""
-    layout: Annotated[
-        list[Block], Meta(description="How its rows are arranged in tables and charts for people.")
-    ] = msgspec.field(default_factory=list)
-
-    @property
-    def rows(self) -> Rows:
-        """The rows, created when they are read."""
-        return Rows(self)
-
-    def key(self, name: str) -> Key:
-        """Return a key by name."""
-        return next(key for key in self.keys if key.name == name)
-
-    def find(self, quantity: str, /, **keys: Any) -> Row:
-        """Return the first row of a quantity with these keys.
-
-        Raises
-        ------
-        LookupError
-            If there is no such row.
-        """
-        row: Row = self.rows[int(self.places(quantity, **keys)[0])]
-        return row
-
-    def places(self, quantity: str, /, **keys: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """Return the indices of the rows of a quantity with these keys."""
-        matches = self.estimates.texts("quantity").equals(quantity)
-        for name, value in keys.items():
-            column = self.key(name).values
-            matches &= np.fromiter((each == value for each in column), bool, len(column))
-        return np.flatnonzero(matches)
-
-    @property
-    def columns(self) -> list[tuple[str, type]]:
-        """Name and type of each column of the table."""
-        return [
-            *((key.name, str) for key in self.keys),
-            *(
-                (name, float if name in NUMBERS else str)
-                for name in EstimateColumns.__struct_fields__
-            ),
-        ]
-
-    @property
-    def index(self) -> int:
-        """Number of leading columns that identify a row: the keys, and perhaps the quantity."""
-        return len(self.keys) + (len(self.estimates.texts("quantity").levels) > 1)
-
-    def column_lists(self) -> list[Sequence[Any]]:
-        """Return columns as lists, with None for missing values and texts for sets of answers."""
-        table = self.estimates
-        return [
-            *([key_text(each) for each in key.values] for key in self.keys),
-            *(
-                replace_nonfinite(table.numbers(name))
-                if name in NUMBERS
-                else list(table.texts(name))
-                for name in EstimateColumns.__struct_fields__
-            ),
-        ]
-
-    def to_pandas(self) -> "pd.DataFrame":
-        """Return the table as a data frame, indexed by the columns that identify a row.
-
-        The ``attrs`` of the frame have the provenance: `survey`, `reports`, `as_of`, `filter`.
-
-        Raises
-        ------
-        ImportError
-            If pandas is not installed.
-        """
-        frame = data_frame(self, self.index)
-        frame.attrs = {
-            "survey": self.survey,
-            "reports": self.reports,
-            "as_of": self.as_of.isoformat(),
-            "filter": "" if self.group is None else items(self.group.items),
-        }
-        return frame
-
-    def covariance_to_pandas(self) -> "pd.DataFrame":
-        """Return the covariance matrix of the estimates as a data frame.
-
-        Raises
-        ------
-        ParameterError
-            If the query did not request it, or the result has no covariance matrix.
-        ImportError
-            If pandas is not installed.
-        """
-        if self.covariance is None:
-            raise ParameterError("covariance: there is none; expected a query with covariance=True")
-        frame = self.to_pandas()
-        return type(frame)(self.covariance, index=frame.index, columns=frame.index, dtype=float)

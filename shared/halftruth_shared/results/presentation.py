@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from .caveats import few, listed, sentences
 from .charts import Chart
 from .labels import NAMES, Labels
 from .layout import Arranged, Grid, confidence
-from .long_table import LongTable
 from .quantities import quantity
 from .showing import (
     NO_INTERACTIONS,
@@ -25,6 +24,9 @@ from .showing import (
     of_reports,
     text_table,
 )
+
+if TYPE_CHECKING:
+    from .result import Result
 
 #: Largest number of rows of a table in a notebook.
 MOST_ROWS = 60
@@ -107,7 +109,7 @@ def _more(part: Arranged) -> list[str]:
 
 
 def present(
-    result: LongTable[Any],
+    result: "Result[Any]",
     labels: Labels = NAMES,
     *,
     title: str = "",
@@ -150,7 +152,7 @@ def _basis(every: Sequence[str], finding: str) -> Iterator[str]:
             yield sentence
 
 
-def _intervals(result: LongTable[Any]) -> str:
+def _intervals(result: "Result[Any]") -> str:
     if not (result.estimates.texts("set").codes >= 0).any():
         return ""
     whom = {"population": "the population", "respondents": "exactly these respondents"}
@@ -159,7 +161,7 @@ def _intervals(result: LongTable[Any]) -> str:
     return f"; {wording.percent(confidence(result))} intervals{adjusted} for {target}"
 
 
-def _selected(result: LongTable[Any]) -> Iterator[str]:
+def _selected(result: "Result[Any]") -> Iterator[str]:
     chosen = result.selection
     if chosen is not None:
         yield (
@@ -194,7 +196,7 @@ def _names(parts: Sequence[Arranged], rows: Sequence[int]) -> list[str]:
     ]
 
 
-def _undefined(result: LongTable[Any], parts: Sequence[Arranged]) -> Iterator[str]:
+def _undefined(result: "Result[Any]", parts: Sequence[Arranged]) -> Iterator[str]:
     """Name the undefined estimates, in one sentence for each reason."""
     column = result.estimates.texts("undefined")
     places = [(int(column.codes[i]), int(i)) for i in np.flatnonzero(column.codes >= 0)[:2_000]]
@@ -205,7 +207,7 @@ def _undefined(result: LongTable[Any], parts: Sequence[Arranged]) -> Iterator[st
             yield f"Undefined, because {column.levels[code]}: {few(names, _NAMED)}."
 
 
-def _imprecise(result: LongTable[Any], parts: Sequence[Arranged]) -> Iterator[str]:
+def _imprecise(result: "Result[Any]", parts: Sequence[Arranged]) -> Iterator[str]:
     """Name the estimates that are not usable, or barely usable."""
     is_said = any(each.code == "precision" and "question" in each.values for each in result.caveats)
     if is_said or contradicted(result) or contradicted_model(result):
@@ -237,7 +239,7 @@ def _imprecise(result: LongTable[Any], parts: Sequence[Arranged]) -> Iterator[st
             yield f"{grade}: {few(names, _NAMED)}."
 
 
-def _impossible(result: LongTable[Any]) -> list[str]:
+def _impossible(result: "Result[Any]") -> list[str]:
     """Explain estimates outside the possible range; empty without such estimates."""
     table = result.estimates
     lower = np.array([quantity(name).lower for name in table.texts("quantity").levels] or [0.0])
