@@ -487,28 +487,22 @@ def answer_keys(schema: Schema, names: Sequence[str], codes: Codes) -> list[Key]
     ]
 
 
+def wanted_pairs(survey: Survey) -> list[tuple[Attribute, Attribute]]:
+    """Return the outcome and a group of the wanted tables, each pair once."""
+    schema = survey_in_groups(survey).schema
+    pairs = {
+        (table[0], group): None
+        for each in getattr(survey.mechanism, "tables", ())
+        for table in enumerate_tables(schema, each)
+        for group in table[1:]
+    }
+    about = {name: schema.attributes[schema.position(name)] for pair in pairs for name in pair}
+    return [(about[outcome], about[group]) for outcome, group in pairs]
+
+
 def first_wanted(survey: Survey) -> tuple[Attribute, Attribute] | None:
     """Return the outcome and the group of the first wanted table, for initial queries; or None."""
-    schema = survey_in_groups(survey).schema
-    for wanted in getattr(survey.mechanism, "tables", ()):
-        for names in enumerate_tables(schema, wanted):
-            if len(names) > 1:
-                outcome, group, *_ = [schema.attributes[j] for j in schema.positions(names)]
-                return outcome, group
-    return None
-
-
-def wanted_groups(survey: Survey) -> list[Attribute]:
-    """Return the groups of people of the wanted tables, each once, in their order."""
-    tables = getattr(survey.mechanism, "tables", ())
-    names = [
-        name
-        for each in tables
-        if each.by
-        for table in enumerate_tables(survey.schema, each)
-        for name in table[1:]
-    ]
-    return [survey.schema.attributes[survey.schema.position(name)] for name in dict.fromkeys(names)]
+    return next(iter(wanted_pairs(survey)), None)
 
 
 def clearest(survey: Survey) -> list[Attribute]:
@@ -527,6 +521,7 @@ def connected(survey: Survey, most: int) -> list[str]:
 
     They are those of the wanted tables if there are any.
     """
+    survey = survey_in_groups(survey)
     family, schema = reconstruction(survey).identified_sets, survey.schema
     wanted = {
         name

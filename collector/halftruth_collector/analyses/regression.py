@@ -45,6 +45,7 @@ from ..estimation.model import (
 from ..estimation.reconstruction import reconstruction
 from ..estimation.regression import Regression, coefficients_of, fit_table
 from ..estimation.reliability import WELL_FILLED
+from ..estimation.report_model import with_reported
 from ..estimation.subgroups import Groups
 from ..estimation.table import COVARIANCE_CELLS, Table
 from .base import Analysis, AnalysisContext, clearest, errors_naming, first_wanted, middle_answer
@@ -275,7 +276,7 @@ def _from_model(counted: AnalysisContext, query: RegressionQuery, model: Equatio
         try:
             answers = counted.model(crossed, about)
         except (DomainTooLarge, EstimateError):
-            about = names
+            about = with_reported(counted.survey.perturbation, names)
             answers = counted.model(crossed, about)
         added = counted.needed(crossed, about) if query.estimate == "auto" else []
         if added:

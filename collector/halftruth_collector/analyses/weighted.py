@@ -27,8 +27,9 @@ from msgspec.structs import replace
 from ..estimation.bounds import Array
 from ..estimation.calibration import Margin, Weighted, calibrate, known_margins, rake
 from ..estimation.estimates import Estimates, covariance_of, shares_of_table
+from ..estimation.groups import survey_in_groups
 from ..estimation.reconstruction import reconstruction
-from .base import Analysis, AnalysisContext, RowBuilder, asked_together, clearest, wanted_groups
+from .base import Analysis, AnalysisContext, RowBuilder, asked_together, clearest, wanted_pairs
 from .deciding import AtLevel, as_selected, selected_sets
 from .shares import precision
 
@@ -249,20 +250,20 @@ def state(result: Result[WeightedQuery], claim: Claim, labels: Labels) -> str:
 def _start(survey: Survey) -> WeightedQuery:
     """Return the initial query: uniform placeholder margins of one question.
 
-    With wanted tables it is the group whose shares are the most precise, relative to the share of
-    each of its answers if these are even; otherwise the question with fewest answers. Each of them
-    is likely to be frequent enough for weighting.
+    With wanted tables it is the group whose shares are the most precise in a table by it, relative
+    to the share of each of its answers if all are even; otherwise the question with fewest answers.
+    Each of them is likely to be frequent enough for weighting.
     """
     shortest = (asked_together(survey, clearest(survey), 2) or clearest(survey))[0]
-    source = reconstruction(survey)
+    source = reconstruction(survey_in_groups(survey))
 
-    def relative_variance(group: Attribute) -> float:
-        share = 1 / len(group.categories)
-        variance = source.unit_variance([group.name], "population").at(share)
-        return float(np.mean(variance)) / share**2
+    def relative_variance(table: tuple[Attribute, Attribute]) -> float:
+        outcomes, groups = (len(each.categories) for each in table)
+        cells = source.unit_variance([each.name for each in table], "population")
+        return float(np.mean(cells.at(1 / (outcomes * groups)))) * outcomes * groups**2
 
-    if groups := wanted_groups(survey):
-        shortest = min(groups, key=relative_variance)
+    if wanted := wanted_pairs(survey):
+        shortest = min(wanted, key=relative_variance)[1]
     even = dict.fromkeys(shortest.categories, round(1 / len(shortest.categories), 6))
     return WeightedQuery(margins={shortest.name: even})
 

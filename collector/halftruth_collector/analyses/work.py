@@ -8,11 +8,12 @@ from halftruth_shared import DomainTooLarge, Survey
 from halftruth_shared.analyses.base import MiningQuery
 
 from ..estimation.estimator import TABLE_CELLS
+from ..estimation.groups import survey_in_groups
 from ..estimation.itemsets import MAX_SUBSETS, count_itemsets
 from ..estimation.model.design import Design
 from ..estimation.model.fit import asked_pairs, axes_of, schema_of
 from ..estimation.reconstruction import reconstruction
-from .base import check_model_names, errors_naming, field_of_model, model_attributes
+from .base import check_model_names, errors_naming, field_of_model, is_in_groups, model_attributes
 
 #: Largest number of listed itemsets, about 17 MB of JSON, and of examined rules.
 MOST_ITEMSETS, MOST_RULES = 100_000, 5_000_000
@@ -33,6 +34,8 @@ def check_cells(survey: Survey, attributes: Sequence[str]) -> None:
 def check_model(survey: Survey, query: Any) -> None:
     """Refuse a model of too many answers or interactions, before it is fitted."""
     check_model_names(survey, query)
+    if is_in_groups(survey, query):
+        survey = survey_in_groups(survey)
     with errors_naming(field_of_model(query)), errors_naming("interactions", "terms"):
         schema = schema_of(survey.schema, model_attributes(survey, query))
         terms = [*asked_pairs(survey, schema.names), *query.interactions]

@@ -18,6 +18,7 @@ from .model.fit import at_even_answers, schema_of
 from .model.tables import shares
 from .reconstruction import reconstruction
 from .regression import carries
+from .report_model import with_reported
 from .table import Table
 
 #: Largest ratio of the margin of a moment estimate to that of the model.
@@ -54,7 +55,7 @@ def prefers_model(survey: Survey, counts: Counts, attributes: Sequence[str]) -> 
 
 def _prefers_model(survey: Survey, counts: Counts, names: tuple[str, ...]) -> bool:
     try:
-        model = at_even_answers(survey, counts, names)
+        model = at_even_answers(survey, counts, with_reported(survey.perturbation, names))
     except DomainTooLarge:
         return False
     if model is None:
@@ -75,13 +76,16 @@ def modelled(
 ) -> list[str] | None:
     """Return the attributes of the model for a table; None for all of the survey.
 
-    It includes attributes that are not named if the table of all has at most `most` cells.
+    It includes attributes that are not named if the table of all has at most `most` cells, or if
+    reports about named ones are about these, too.
     """
     cells = np.prod([float(size) for size in survey.schema.shape])
     if cells <= most:
         return None
-    schema_of(survey.schema, attributes)
-    return [*attributes]
+    named = {*attributes}
+    further = [n for n in with_reported(survey.perturbation, attributes) if n not in named]
+    schema_of(survey.schema, [*attributes, *further])
+    return [*attributes, *further]
 
 
 def determines_regression(schema: Schema, table: Table, model: Equation) -> bool:

@@ -14,7 +14,7 @@ and return the shares of the answers.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isfinite
+from math import ceil, isfinite, log10
 from typing import Any
 
 import numpy as np
@@ -185,15 +185,16 @@ def rake(table: Table, margins: Sequence[Margin]) -> Weighted:
     indicators = _indicators(base.shape)
     variance = np.einsum("hk,hl,kl->h", indicators, indicators, spread_base)
     error = np.sqrt(np.maximum(variance, 0.0))
-    clear = indicators @ base.ravel() >= NEARLY_LINEAR * np.maximum(error, np.finfo(float).tiny)
-    if not clear.all():
-        row = int(np.argmin(clear))
+    distance = indicators @ base.ravel() / np.maximum(error, np.finfo(float).tiny)
+    if distance.min() < NEARLY_LINEAR:
+        row = int(np.argmin(distance))
         axis, code = _category([len(codes) for codes in kept], row)
         attribute = margins[axis].attribute
         name = f"{attribute.name}={attribute.categories[kept[axis][code]]}"
         return _undefined(
             table,
-            f"nothing can be weighted by the share of respondents with {name}, {TOO_SMALL}",
+            f"nothing can be weighted by the share of respondents with {name}, {TOO_SMALL}"
+            f"{_needed(table.reports, float(distance[row]))}",
         )
     known = [margin.shares[codes] for margin, codes in zip(margins, kept, strict=True)]
     factors = raking_factors(base, known)
@@ -271,6 +272,16 @@ def calibrate(table: Table, margins: Sequence[Margin]) -> Weighted:
         gradient,
         p_value=float(scipy.special.chdtrc(len(along), distance)) if len(along) else None,
     )
+
+
+def _needed(reports: int, distance: float) -> str:
+    """Return the number of reports with which an equal share would be large enough, in words."""
+    # An error falls with the square root of the number of reports.
+    if not distance > 1:
+        return ""
+    needed = reports * (NEARLY_LINEAR / distance) ** 2
+    step = 10 ** (int(log10(needed)) - 1)
+    return f"; with about {number(step * ceil(needed / step), 0)} reports such a share would do"
 
 
 def _refused(message: str) -> ParameterError:

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import combinations
 from math import prod
 
 import numpy as np
@@ -163,6 +164,34 @@ def report_parts(
         In the order of the schema; parts have the axes of their table.
     """
     return [part for part in _every_part(perturbation, counts, attributes) if part.counts.any()]
+
+
+def with_reported(perturbation: Perturbation, attributes: Sequence[str]) -> list[str]:
+    """Return some attributes and those that a model of them needs as well, in order of the schema.
+
+    If two of them are asked together only in views with others that are answered by a geometry, the
+    model has to be about the others, too: see `report_parts`. Views with fewest cells are taken.
+    """
+    schema = perturbation.schema
+    if perturbation.channel(attributes) is not None:
+        return sorted(attributes, key=schema.names.index)
+    among = {*schema.positions(attributes)}
+    views = views_in_detail(perturbation)
+    of_views = [(frozenset(view.positions), response_of(view).is_direct) for view in views]
+    # A further attribute makes further pairs, but more views usable.
+    while True:
+        check_deadline()
+        usable = [each for each, any_part in of_views if any_part or each <= among]
+        lacking = (
+            {*pair}
+            for pair in combinations(sorted(among), 2)
+            if not any(each.issuperset(pair) for each in usable)
+        )
+        needed = ([each for each, _ in of_views if each >= pair] for pair in lacking)
+        if (several := next(filter(None, needed), None)) is None:
+            return [schema.names[j] for j in sorted(among)]
+        sizes = [prod(schema.shape[j] for j in each - among) for each in several]
+        among |= min(zip(sizes, map(sorted, several), several, strict=True))[2]
 
 
 def _every_part(

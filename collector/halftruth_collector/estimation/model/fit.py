@@ -17,13 +17,14 @@ import numpy as np
 from halftruth_shared import DomainTooLarge, EstimateError, Schema, Survey
 from halftruth_shared.attribute import NOT_ASKED
 from halftruth_shared.deadlines import check_deadline
+from halftruth_shared.errors import listing
 from numpy.typing import NDArray
 
 from ..bounds import Array
 from ..counts import Counts
 from ..likelihood import project_to_simplex
 from ..reconstruction import reconstruction
-from ..report_model import ReportPart, report_parts
+from ..report_model import ReportPart, report_parts, with_reported
 from .design import Design
 from .information import Derivatives, Fitted, derivatives, log_likelihood
 
@@ -342,6 +343,13 @@ def fit_model(
         if not is_identified(term, parts):
             *others, last = [f"'{schema.names[axis]}'" for axis in term]
             about = f"{', '.join(others)} and {last} together" if others else last
+            needed = with_reported(survey.perturbation, schema.names)
+            if further := listing([name for name in needed if name not in schema.names]):
+                raise EstimateError(
+                    f"attributes: the reports about {about} are about {further} as well; expected"
+                    " them among the attributes of the model",
+                    field="attributes",
+                )
             raise EstimateError(
                 f"terms: no report tells of {about}; expected terms of attributes that are"
                 " reported together",

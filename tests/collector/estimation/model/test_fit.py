@@ -8,6 +8,7 @@ import pytest
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.intervals import table_intervals
 from halftruth_collector.estimation.model import cached_model, fit_model, shares
+from halftruth_collector.estimation.report_model import with_reported
 from halftruth_shared import (
     Attribute,
     DomainTooLarge,
@@ -275,3 +276,18 @@ def test_equal_counts_share_a_cached_model(make_survey):
     assert cached_model(survey, again) is not model
     more = Counts.from_cells(survey, counts.cells, counts.counts + 1)
     assert cached_model(survey, more, [["a", "b", "c"]]) is not model
+
+
+def test_a_model_includes_the_further_attributes_that_reports_by_a_geometry_are_about():
+    classes = (("abc", None, 3), ("cd", None, 1), ("d", None, 1))
+    survey = split_survey(((2, 3, 2, 2), "", classes, 3, 4, "3"))
+    counts = simulated(survey, 500)
+    assert with_reported(survey.perturbation, ["b", "a"]) == ["a", "b", "c"]
+    # The view of c and d has few cells, so that each cell has a symbol.
+    assert with_reported(survey.perturbation, ["d", "c"]) == ["c", "d"]
+    # No report asks a with d.
+    assert with_reported(survey.perturbation, ["a", "d"]) == ["a", "d"]
+    with pytest.raises(EstimateError, match=r"^attributes: the reports about 'a' and 'b' together"):
+        fit_model(survey, counts, attributes=["a", "b"])
+    model = fit_model(survey, counts, attributes=["a", "b", "c"])
+    assert shares(model, ["a", "b"]).value.sum() == pytest.approx(1)
