@@ -169,7 +169,7 @@ def report_parts(
 def with_reported(perturbation: Perturbation, attributes: Sequence[str]) -> list[str]:
     """Return some attributes and those that a model of them needs as well, in order of the schema.
 
-    If two of them are asked together only in views with others that are answered by a geometry, the
+    If one or two of them are asked only in views with others that are answered by a geometry, the
     model has to be about the others, too: see `report_parts`. Views with fewest cells are taken.
     """
     schema = perturbation.schema
@@ -182,12 +182,9 @@ def with_reported(perturbation: Perturbation, attributes: Sequence[str]) -> list
     while True:
         check_deadline()
         usable = [each for each, any_part in of_views if any_part or each <= among]
-        lacking = (
-            {*pair}
-            for pair in combinations(sorted(among), 2)
-            if not any(each.issuperset(pair) for each in usable)
-        )
-        needed = ([each for each, _ in of_views if each >= pair] for pair in lacking)
+        terms = (term for length in (1, 2) for term in combinations(sorted(among), length))
+        lacking = (term for term in terms if not any(each.issuperset(term) for each in usable))
+        needed = ([each for each, _ in of_views if each.issuperset(term)] for term in lacking)
         if (several := next(filter(None, needed), None)) is None:
             return [schema.names[j] for j in sorted(among)]
         sizes = [prod(schema.shape[j] for j in each - among) for each in several]

@@ -285,9 +285,7 @@ def test_a_model_includes_the_further_attributes_that_reports_by_a_geometry_are_
     assert with_reported(survey.perturbation, ["b", "a"]) == ["a", "b", "c"]
     # The view of c and d has few cells, so that each cell has a symbol.
     assert with_reported(survey.perturbation, ["d", "c"]) == ["c", "d"]
-    # No report asks a with d.
-    assert with_reported(survey.perturbation, ["a", "d"]) == ["a", "d"]
-    with pytest.raises(EstimateError, match=r"^attributes: the reports about 'a' and 'b' together"):
+    with pytest.raises(EstimateError, match=r"^attributes: the reports about 'a' are about c as"):
         fit_model(survey, counts, attributes=["a", "b"])
     model = fit_model(survey, counts, attributes=["a", "b", "c"])
     assert shares(model, ["a", "b"]).value.sum() == pytest.approx(1)
