@@ -28,14 +28,14 @@ class WantedTables(
     of : tuple of str
         Outcomes: attributes, or questions with several answers, which stand for their options.
         A single one without groups is wanted by itself.
-    by : tuple of str or tuple of str
+    by : tuple of str or tuple of str, optional
         Groups of people: attributes, or lists of attributes whose combinations are the groups.
     importance : float
         Weight of the errors of these tables.
     """
 
     of: tuple[str, ...]
-    by: tuple[str | tuple[str, ...], ...] = ()
+    by: tuple[str | tuple[str, ...], ...] | None = None
     importance: float = 1.0
 
 
