@@ -142,31 +142,38 @@ def elsewhere(line):
     return [begin for begin in ELSEWHERE if line.startswith(begin)]
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def template(tmp_path_factory):
     """A folder with the files that the guides refer to, and databases with reports."""
-    shutil.copytree(DOCS / "examples", tmp_path, dirs_exist_ok=True)
-    shutil.copyfile(DOCS / "examples" / "health.json", tmp_path / "questionnaire.json")
-    monkeypatch.chdir(tmp_path)
+    made = tmp_path_factory.mktemp("guides")
+    shutil.copytree(DOCS / "examples", made, dirs_exist_ok=True)
+    shutil.copyfile(DOCS / "examples" / "health.json", made / "questionnaire.json")
     for name in ("health", "habits", "survey"):
-        Path(f"{name}.toml").write_text(SURVEY.format(id=name), encoding="utf-8")
-    Path("margins.toml").write_text("[town]\nbig = 0.3\nsmall = 0.7\n", encoding="utf-8")
-    health = read_survey("health.toml")
+        (made / f"{name}.toml").write_text(SURVEY.format(id=name), encoding="utf-8")
+    (made / "margins.toml").write_text("[town]\nbig = 0.3\nsmall = 0.7\n", encoding="utf-8")
+    health = read_survey(made / "health.toml")
     batch = {"digest": health.digest, "reports": [{"id": str(uuid4()), "values": [0]}]}
-    Path("batches.ndjson").write_text(f"{json.dumps(batch)}\n", encoding="utf-8")
+    (made / "batches.ndjson").write_text(f"{json.dumps(batch)}\n", encoding="utf-8")
     for name, surveys in {
         "main.db": {"health": 0},
         "empty.db": {},
         "north.db": {"health": 500},
         "counted.db": {"health": 3_000, "work": 3_000, "nigeria": 3_000},
     }.items():
-        with Store(f"sqlite:///{name}") as store:
+        with Store(f"sqlite:///{made / name}") as store:
             for survey, people in surveys.items():
                 text = SURVEY.format(id=survey)
                 if survey == "work":
-                    text = Path("work.toml").read_text(encoding="utf-8")
+                    text = (made / "work.toml").read_text(encoding="utf-8")
                 publish(store, Survey.from_toml(text), people)
-    return tmp_path
+    return made
+
+
+@pytest.fixture
+def folder(template, tmp_path, monkeypatch):
+    """A copy of the folder for one guide, as the working directory."""
+    shutil.copytree(template, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
 
 
 def publish(store, survey, people):

@@ -166,7 +166,7 @@ def watch(found, page):
     page.on("pageerror", lambda error: found.said.append(f"error: {error}"))
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def survey():
     """The survey of the live collector."""
     return Survey("work", "Health at work", SCHEMA, GammaDiagonal(19), description="Two minutes.")

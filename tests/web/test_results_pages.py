@@ -1,36 +1,51 @@
 """The analyst's pages in a real browser."""
 
 import io
+from shutil import copyfile
 from uuid import UUID
 
 import numpy as np
 import pytest
+from halftruth_collector import operations
 from halftruth_collector.analyses import ANALYSES, identified
 from halftruth_collector.charts.rendering import to_svg
+from halftruth_collector.ops.settings import Config
+from halftruth_collector.web import create_app
 from halftruth_shared.analyses.reading import fields
 from halftruth_shared.protocol.reports import Report
 from halftruth_shared.results.charts import EstimateChart
 from PIL import Image
 from playwright.sync_api import expect
+from wire import listening
 
+from ..conftest import LiveCollector
 from .conftest import PHONE, SCHEMA, anyone_can_use, sign_in
 
 #: The numeric values of cells.
 VALUES = "cells => cells.flatMap(({ dataset }) => 'value' in dataset ? Number(dataset.value) : [])"
 
 
-@pytest.fixture
-def filled(live, survey):
-    """A collector with 3 000 reports of an uneven population, after a first chart was drawn."""
+@pytest.fixture(scope="module")
+def filled(sqlite_template, tmp_path_factory, survey):
+    """A collector with 3 000 reports of an uneven population, after a first chart was drawn.
+
+    All tests only read it.
+    """
     to_svg(EstimateChart("", (), ()))
+    database = copyfile(sqlite_template, tmp_path_factory.mktemp("results") / "filled.db")
+    app = create_app(Config(database=f"sqlite:///{database}", rate_limit=None, min_reports=1))
+    store = app.extensions["halftruth"].store
+    operations.publish_survey(store, survey)
     rng = np.random.default_rng(4)
     smoker = rng.integers(0, 2, 3_000)
     drinks = np.minimum(smoker + rng.integers(0, 2, 3_000), 2)
     records = np.stack([smoker, drinks, rng.integers(0, 8, 3_000)], axis=1)
     reports = survey.perturbation.reports(records, rng).tolist()
     batch = [Report(id=UUID(int=i), values=values) for i, values in enumerate(reports)]
-    live.store.reports.add("work", survey.digest, batch)
-    return live
+    store.reports.add("work", survey.digest, batch)
+    with listening(app) as url:
+        yield LiveCollector(url, app, store)
+    store.close()
 
 
 @pytest.fixture
