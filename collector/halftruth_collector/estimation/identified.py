@@ -1,4 +1,4 @@
-"""Sets of attributes whose joint table the reports identify.
+"""Identified sets: attributes whose joint table the reports identify.
 
 The reports of one view tell of the attributes that it asks together. So the family of these sets is
 that of all subsets of views, each with any attributes that every report states unperturbed. Reports
