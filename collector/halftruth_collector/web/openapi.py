@@ -257,8 +257,6 @@ def _schemas(calls: tuple[Call, ...]) -> Json:
                 member["default"] = list(member["default"])
             if name == "survey" and not {"type", "anyOf"} & member.keys():
                 member["$ref"] = _reference(SurveyDocument)["$ref"]
-            if isinstance(member.get("default"), tuple):
-                member["default"] = list(member["default"])
             for option in member.get("anyOf", []):
                 if "description" in option:
                     member["description"] = option.pop("description")
