@@ -38,7 +38,7 @@ from .merging import Merging
 from .model.fit import LoglinearModel
 from .model.tables import ModelTables
 from .reconstruction import reconstruction
-from .table import Table, TableSource
+from .table import COVARIANCE_CELLS, Table, TableSource
 
 #: Largest table in a result: each cell takes about a kilobyte in a message.
 TABLE_CELLS = 2**16
@@ -207,10 +207,13 @@ class Estimator:
     @cached_property
     def at_once(self) -> bool:
         """True if the margins of all attributes are few enough to be estimated in one step."""
-        cells = math.prod(size + 1 for size in self.reconstruction.schema.shape)
+        shape = self.reconstruction.schema.shape
+        # Margins over merged categories need the covariance of all cells.
+        few = not self.merging.merge or math.prod(shape) <= COVARIANCE_CELLS
         return (
             self.domain.is_slice(self.schema.names)
-            and cells <= _AT_ONCE
+            and math.prod(size + 1 for size in shape) <= _AT_ONCE
+            and few
             and not self.possible
             and self.reconstruction.complete(self.counts)
         )

@@ -30,7 +30,7 @@ from halftruth_shared.analyses.overview import OverviewQuery
 from halftruth_shared.analyses.reading import fields, make, read, write
 from halftruth_shared.analyses.regression import RegressionQuery
 from halftruth_shared.analyses.table import TableQuery
-from mined import measures_of
+from mined import itemsets_of, measures_of
 
 INCOME = ["1, or less", "2", "3", "4", "5"]
 SCHEMA = Schema(
@@ -115,6 +115,23 @@ def test_an_answer_without_a_known_error_does_not_hide_the_errors_of_others():
     merged = Estimator(survey, counts, merge={"a": [["w", "x"]]}).table(["a"])
     assert merged.variance()[:2] == pytest.approx([0.25 / 99, 0.25 / 99])
     assert np.isnan(merged.variance()[2])
+
+
+def test_itemsets_of_merged_categories_need_no_covariance_of_all_questions():
+    schema = Schema([Attribute(name, list("abcdefg")) for name in ("p", "q", "r", "s", "t")])
+    survey = Survey("s", "S", schema, RandomizedResponse(dict.fromkeys(schema.names, "0.8")))
+    rng = np.random.default_rng(1)
+    rows = survey.perturbation.reports(rng.integers(0, 7, (5_000, 5)), rng)
+    estimator = Estimator(survey, Counts.from_reports(survey, rows), merge={"p": [["a", "b"]]})
+    table = estimator.table(["p", "q"])
+    found = itemsets_of(estimator, 0.03, max_length=2)
+    both = np.flatnonzero((found.codes[:, :2] >= 0).all(axis=1))
+    pairs = {tuple(found.codes[row, :2]): row for row in both}
+    assert (0, 0) in pairs
+    error = found.estimates.numbers("standard_error")
+    for cell, row in pairs.items():
+        assert found.estimates.value[row] == pytest.approx(table.value[cell])
+        assert error[row] == pytest.approx(np.sqrt(table.variance()[cell]))
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
