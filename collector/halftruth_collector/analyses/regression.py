@@ -29,6 +29,7 @@ from ..estimation.answers import answers_of, nothing_missing, presence
 from ..estimation.automatic import FEW_PREDICTORS, determines_regression, modelled
 from ..estimation.bounds import Array
 from ..estimation.contrasts import compare_groups
+from ..estimation.derived import merged
 from ..estimation.domain import Domain
 from ..estimation.equation import Equation, equation
 from ..estimation.estimates import covariance_of
@@ -343,7 +344,7 @@ def _fit_model(
     domain = Domain(merging.schema, query.where, answered=True)
 
     def joint(names: Sequence[str]) -> Table:
-        return merging.table(shares(answers, names))
+        return merged(shares(answers, names), merging.parts)
 
     return fit_table(domain.table(joint, model.names), model)
 

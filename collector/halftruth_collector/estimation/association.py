@@ -279,10 +279,12 @@ def estimate_measures(
     covariance = table.identified_covariance()
     tables = {"categories": single(table.value, covariance)}
     if None not in codes:
-        sides = (
-            np.arange(size) == code for size, code in zip(table.value.shape, codes, strict=True)
-        )
-        two = merged(table, [[np.flatnonzero(each).tolist() for each in (~of, of)] for of in sides])
+        sides = {
+            name: [[other for other in range(size) if other != code], [code]]
+            for name, size, code in zip(table.axes, table.value.shape, codes, strict=True)
+            if code is not None
+        }
+        two = merged(table, sides)
         binary = single(two.value, two.identified_covariance())
         tables |= {"pair": binary, "itemset": binary}
     if any(measure.scope == "ordered" for measure in chosen.values()):
@@ -316,8 +318,8 @@ def estimate_associations(
     pairs = filter(estimator.identified, combinations(names, 2))
     tables = {(one, other): estimator.table((one, other)) for one, other in pairs}
     merging = Merging(estimator.schema, rare_answers(estimator, names))
-    merged = {pair: merging.table(table) for pair, table in tables.items()}
-    associations = _concentrations(merged, names, confidence)
+    coarse = {pair: merged(table, merging.parts) for pair, table in tables.items()}
+    associations = _concentrations(coarse, names, confidence)
     free = [pair for pair in tables if not by_design(estimator.schema, *pair)]
     test = JointTest([Departures(tables[pair]) for pair in free])
     place = {frozenset(pair): k for k, pair in enumerate(free)}

@@ -14,7 +14,7 @@ base is below `bounds.NEARLY_LINEAR` standard errors are therefore refused.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -64,12 +64,14 @@ def restricted(
     return table
 
 
-def merged(joint: Table, parts: Sequence[Categories | None]) -> Table:
-    """Return a table with merged categories along its axes; None for an axis without any."""
-    if all(each is None for each in parts):
+def merged(joint: Table, parts: Mapping[str, Categories]) -> Table:
+    """Return a table with merged categories of some attributes along its axes."""
+    if parts.keys().isdisjoint(joint.axes):
         return joint
-    sizes = joint.value.shape
-    every = [p or [[code] for code in range(n)] for p, n in zip(parts, sizes, strict=True)]
+    every = [
+        parts.get(name) or [[code] for code in range(size)]
+        for name, size in zip(joint.axes, joint.value.shape, strict=True)
+    ]
     return DerivedTable(joint, every, joint.axes, joint.reports)
 
 

@@ -28,7 +28,7 @@ from .bounds import (
     normal_quantile,
 )
 from .counts import Counts
-from .derived import DerivedTable, restricted
+from .derived import DerivedTable, merged, restricted
 from .design_fit import most_likely_table
 from .domain import Domain
 from .identified import IdentifiedSets
@@ -328,7 +328,7 @@ class Estimator:
         table = self.reconstruction.table(self.counts, names)
         if self.possible:
             table = most_likely_table(self.survey, self.counts, table)
-        return self.merging.table(table.sampled(self.fraction) if self.fraction else table)
+        return merged(table.sampled(self.fraction), self.merging.parts)
 
     def _error_of_base(self, table: DerivedTable) -> float:
         """Standard error of the share of a domain, including sampling error for any target."""

@@ -10,7 +10,6 @@ from halftruth_shared.deadlines import check_deadline
 
 from .answers import category_codes
 from .bounds import SIGNIFICANT
-from .derived import merged
 from .table import Table
 
 #: Longest label that names all categories, if `_NAMED` or more are merged.
@@ -68,10 +67,6 @@ class Merging:
         if schema is self.whole:
             return self
         return Merging(schema, {n: each for n, each in self.merge.items() if n in schema.names})
-
-    def table(self, table: Table) -> Table:
-        """Return a table with merged categories along its axes."""
-        return merged(table, [self.parts.get(name) for name in table.axes])
 
 
 def rare_merged(attribute: Attribute, table: Table) -> list[list[str]]:

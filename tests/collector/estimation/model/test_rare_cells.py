@@ -6,6 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from halftruth_collector.demo.census import SCHEMA, census_codes
+from halftruth_collector.estimation.derived import merged
 from halftruth_collector.estimation.domain import Domain
 from halftruth_collector.estimation.intervals import share_interval, table_intervals
 from halftruth_collector.estimation.merging import Merging
@@ -75,7 +76,7 @@ def test_a_cell_is_at_most_the_upper_ends_of_its_margins(model, kind):
             partial(shares, model), ["q0", "q2", "q4"]
         )
     elif kind == "merged":
-        table = Merging(model.schema, {"q0": [["2", "3"]]}).table(table)
+        table = merged(table, Merging(model.schema, {"q0": [["2", "3"]]}).parts)
     lower, upper = table_intervals(table)
     np.testing.assert_allclose(upper, at_most_its_margins(table), rtol=1e-6)
     # Margins decide in some cells, and every interval contains its estimate.
