@@ -12,6 +12,7 @@ from halftruth_shared.results.wording import number, percent
 from msgspec.structs import replace
 from numpy.typing import ArrayLike
 
+from ..estimation.reliability import FACTOR, POINTS, margin, rounded_up
 from ..estimation.selection import discoveries
 
 Direction = Literal["more", "less"]
@@ -135,10 +136,28 @@ def sign(value: float | None, none: float = 0.0) -> Direction | None:
 def claimed(result: Result[Any], claim: Claim) -> tuple[Row, str, str]:
     """Return the row that a claim names, with its estimate and the p-value of its test in words."""
     row: Row = result.rows[claim.rows[0]]
-    said = "too imprecise to use"
+    said = f"too imprecise to use{_reports_needed(result, row)}"
     if row.reliability != "not usable":
         said = in_words(as_selected(result, claim))
     return row, said, p_in_words(tested_by(result, claim))
+
+
+def _reports_needed(result: Result[Any], row: Row) -> str:
+    """Return with how many reports an estimate would be barely usable, in words; empty if unknown.
+
+    The width of its interval falls with the square root of the number of reports.
+    """
+    of = quantity(row.quantity)
+    if row.set != "interval" or row.interval is None or row.reliability != "not usable":
+        return ""
+    lower, upper = row.interval
+    if lower is None or upper is None or (of.style not in ("points", "share") and not of.ratio):
+        return ""
+    width = float(margin(lower, upper, ratio=of.ratio))
+    times = math.log(width) / math.log(FACTOR[1]) if of.ratio else width / of.unit / POINTS[1]
+    if not 1 < times < math.inf:
+        return ""
+    return f" (about {number(rounded_up(result.reports * times**2), 0)} reports would do)"
 
 
 def tested_by(result: Result[Any], claim: Claim) -> Test:

@@ -14,7 +14,7 @@ and return the shares of the answers.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import ceil, isfinite, log10
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from .answers import category_code
 from .bounds import NEARLY_LINEAR, TOO_SMALL, Array
 from .estimates import Estimates, normal_sets
 from .intervals import SHARE
+from .reliability import rounded_up
 from .table import Table
 from .variances import error_parts
 
@@ -279,9 +280,8 @@ def _needed(reports: int, distance: float) -> str:
     # An error falls with the square root of the number of reports.
     if not distance > 1:
         return ""
-    needed = reports * (NEARLY_LINEAR / distance) ** 2
-    step = 10 ** (int(log10(needed)) - 1)
-    return f"; with about {number(step * ceil(needed / step), 0)} reports such a share would do"
+    needed = rounded_up(reports * (NEARLY_LINEAR / distance) ** 2)
+    return f"; with about {number(needed, 0)} reports such a share would do"
 
 
 def _refused(message: str) -> ParameterError:

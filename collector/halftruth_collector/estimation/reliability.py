@@ -21,6 +21,7 @@ shown only if they are significant are too large on average, and often have the 
 the number of cells or a threshold of support.
 """
 
+import math
 from dataclasses import dataclass
 from typing import get_args
 
@@ -79,6 +80,16 @@ def grades(margins: ArrayLike, *, ratio: bool = False) -> Grades:
 def reliability(margin_of_share: float | None) -> Reliability:
     """Return the reliability of a share with this margin."""
     return RELIABILITIES[int(grades(np.nan if margin_of_share is None else margin_of_share))]
+
+
+def rounded_up(reports: float) -> int:
+    """Round a number of reports up to two digits.
+
+    >>> rounded_up(12_345.0), rounded_up(7.2)
+    (13000, 8)
+    """
+    step = 10 ** max(0, math.ceil(math.log10(reports)) - 2)
+    return int(step * math.ceil(reports / step))
 
 
 @dataclass(frozen=True)

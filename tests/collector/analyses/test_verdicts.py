@@ -225,3 +225,31 @@ def test_the_reliability_of_a_row_follows_from_its_own_margin(name, keep):
         result = answer(analysis, there, query)
         for row in judged_rows(result):
             assert row.reliability == expected_reliability(row, result), row
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        ComparisonQuery(answer={"coughs": "yes"}, groups="smoker"),
+        RegressionQuery(outcome="coughs", predictors=["smoker"]),
+    ],
+)
+def test_a_headline_says_how_many_reports_would_make_its_effect_barely_usable(query):
+    analysis = next(each for each in ANALYSES.values() if each.query is type(query))
+    effect = {"comparison": "difference", "regression": "odds_ratio"}[analysis.name]
+    mechanism = RandomizedResponse(dict.fromkeys(SCHEMA.names, "0.8"))
+
+    def headline(people):
+        records = np.tile([[0, 0, 0], [0, 1, 1], [1, 1, 1], [1, 0, 0], [1, 1, 0]], (people // 5, 1))
+        result = answer(analysis, counted(mechanism, records), query)
+        [grade] = {row.reliability for row in result.rows if row.quantity == effect}
+        return grade, analysis.headline(result).replace("\u202f", "")
+
+    grade, said = headline(400)
+    assert grade == "not usable"
+    [needed] = re.findall(r"too imprecise to use \(about (\d+) reports would do\)", said)
+    assert 400 < int(needed) < 20_000
+    # Intervals of other reports are a little wider or narrower.
+    grade, said = headline(int(1.1 * int(needed)))
+    assert grade == "barely usable"
+    assert "reports would do" not in said
