@@ -45,7 +45,7 @@ def test_all_lines_of_the_readme_work_in_order(tmp_path, monkeypatch, capsys):
     assert not [name for name in os.environ if re.match("HALFTRUTH_(?!TEST)", name)]
     [survey] = blocks("toml")
     Path("health.toml").write_text(survey, encoding="utf-8")
-    [operator] = blocks("sh")
+    operator, _ = blocks("sh")
     activate, *lines, serve = operator.splitlines()
     assert activate == "make install && . .venv/bin/activate"
     for line in lines:
@@ -66,3 +66,19 @@ def test_all_lines_of_the_readme_work_in_order(tmp_path, monkeypatch, capsys):
     for command in found:
         main(shlex.split(command)[1:])
         assert capsys.readouterr().out, command
+
+
+def test_the_lines_for_a_table_of_answers_work_in_order(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    people = [f"P-{i},{i % 60 + 20},{'yes' if i % 3 else 'no'}" for i in range(300)]
+    Path("people.csv").write_text("\n".join(["person,age,smoker", *people]), encoding="utf-8")
+    _, lines = blocks("sh")
+    for line in lines.splitlines():
+        program, *words = shlex.split(line, comments=True)
+        assert program == "halftruth"
+        main(words)
+    printed = capsys.readouterr()
+    assert "people: 2 questions in survey.toml" in printed.out
+    assert "respondents" in printed.out
+    assert "P-1" not in printed.out + printed.err
+    assert len(Path("reports.csv").read_text(encoding="utf-8").splitlines()) == 301

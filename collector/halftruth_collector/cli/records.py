@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from halftruth_shared import RecordError, Schema
+from halftruth_shared.attribute import NO_ANSWER
 from numpy.typing import NDArray
 
 T = TypeVar("T")
@@ -142,8 +143,10 @@ class _Columns:
         for name, codes in self.codes.items():
             answer, known = record[name], self._known[name]
             if answer not in known:
+                attribute = self._attributes[name]
+                given = NO_ANSWER if answer == "" and attribute.optional else answer
                 try:
-                    known[answer] = self._attributes[name].code(answer)
+                    known[answer] = attribute.code(given)
                 except RecordError as error:
                     self.invalid.setdefault(name, f"line {line}: {error}")
                     known[answer] = 0

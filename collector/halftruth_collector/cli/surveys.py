@@ -54,9 +54,9 @@ def _chosen(command: C) -> C:
     return command
 
 
-@click.group(cls=Commands, places={"invite": "invite:invite"})
+@click.group(cls=Commands, places={"from-csv": "from_csv:from_csv", "invite": "invite:invite"})
 def survey() -> None:
-    """Import, check, publish, sign, list, open, close and delete surveys."""
+    """Draft, import, check, publish, sign, list, open, close and delete surveys."""
 
 
 @survey.command()
