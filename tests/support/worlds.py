@@ -34,6 +34,7 @@ from halftruth_shared import (
     Survey,
 )
 from halftruth_shared.analyses import Query
+from halftruth_shared.mechanisms.split_questionnaire import WantedTables
 from halftruth_shared.results import NAMES, Result, quantity
 from halftruth_shared.results.claims import Claim
 from scipy.stats import binom, norm
@@ -210,6 +211,12 @@ def split(longest: int, public: Sequence[str] = ()) -> Callable[[Schema], Any]:
     return lambda schema: SplitQuestionnaire.designed(schema, 19, public, lengths)
 
 
+def wanted(*by: str | tuple[str, ...], public: Sequence[str] = ()) -> Callable[[Schema], Any]:
+    """Return split questionnaires at γ = 19 for tables of the first question by some groups."""
+    tables = [WantedTables(of=("q0",), by=by)]
+    return lambda schema: SplitQuestionnaire.designed_for(schema, 19, public, tables)
+
+
 def keep(probability: str) -> Callable[[Schema], Any]:
     """Return randomized response that keeps each answer with this probability."""
     return lambda schema: RandomizedResponse(dict.fromkeys(schema.names, probability))
@@ -257,6 +264,34 @@ WORLDS = (
         2_000,
         waves=(0.0,) * 3,
         parts=ALL,
+    ),
+    World(
+        "null, 8×5, split, wanted tables, 5 000", EIGHT, wanted("q5", "q6"), 5_000, parts=DEFAULT
+    ),
+    World(
+        "2×3×4×5, split, wanted tables, 5 000",
+        (2, 3, 4, 5),
+        wanted("q1", "q2"),
+        5_000,
+        0.5,
+        parts=DEFAULT,
+    ),
+    World(
+        "2×3×3×2, split, wanted tables of three, 5 000",
+        (2, 3, 3, 2),
+        wanted(("q1", "q2"), "q3"),
+        5_000,
+        0.5,
+        parts=DEFAULT,
+    ),
+    World(
+        "2×3×4, split, wanted tables, 3 000, one public",
+        (2, 3, 4),
+        wanted("q1", "q2", public=("q2",)),
+        3_000,
+        0.6,
+        public=("q2",),
+        parts=DEFAULT,
     ),
     World("3×4×5, split, pairs, 5 000, 1 %", (3, 4, 5), split(2), 5_000, 0.5, rare=0.01, parts=ALL),
     World("2×3×3, split, triples, 5 000, interactions", (2, 3, 3), split(3), 5_000, 0.7, 0.7),
