@@ -66,10 +66,12 @@ class Case:
     public: tuple[int, ...] = ()
     #: Positions of collapsed attributes, with the group of each answer.
     collapsed: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    #: Largest number of cells whose pairs are symbols.
+    pairs: int | None = None
 
     def __str__(self):
         words = "_".join(str(value) for value in self.parameters if not isinstance(value, tuple))
-        words += "_collapsed" * bool(self.collapsed)
+        words += "_collapsed" * bool(self.collapsed) + "_pairs" * bool(self.pairs)
         return f"{self.kind}-{'x'.join(map(str, self.shape))}-{words}".replace("/", ":")
 
     @cached_property
@@ -100,7 +102,8 @@ class Case:
                 for groups, choose, weight in classes
             ]
             public = [f"a{j}" for j in self.public]
-            return SplitQuestionnaire(gamma, views, public, prime=prime, direct=direct)
+            how = {"prime": prime, "direct": direct, "pairs": self.pairs}
+            return SplitQuestionnaire(gamma, views, public, **how)
         return DistortionMatrices({f"a{j}": P for j, P in enumerate(self.parameters)})
 
     @cached_property
@@ -118,8 +121,8 @@ class Case:
     @cached_property
     def _split(self):
         gamma, *parameters = self.parameters
-        groups = dict(self.collapsed)
-        return dense_split.matrix(self.shape, self.public, Fraction(gamma), *parameters, groups)
+        more = dict(self.collapsed), self.pairs or 0
+        return dense_split.matrix(self.shape, self.public, Fraction(gamma), *parameters, *more)
 
     @cached_property
     def reports(self):
@@ -215,6 +218,9 @@ SPLIT_CASES = [
          collapsed=((0, (0, 1, 0)),)),
     Case("split", (2, 4, 3), ("5/2", 2, 2, ((((1, 2),), (2,), 1), (((1,),), (1,), 3))),
          public=(0,), collapsed=((1, (0, 1, 1, 2)), (2, (0, 1, 1)))),
+    Case("split", (3, 2), ("7/2", 3, 2, ((((0, 1),), (2,), 1), (((0, 1),), (1,), 2))), pairs=6),
+    Case("split", (2, 4, 3), ("5/2", 2, 3, ((((1, 2),), (2,), 3), (((1,),), (1,), 1))),
+         public=(0,), pairs=12),
 ]  # fmt: skip
 
 

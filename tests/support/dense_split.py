@@ -37,10 +37,12 @@ def placement(cells, symbols):
     return found
 
 
-def belongs(cells, prime, direct):
+def belongs(cells, prime, direct, pairs=0):
     """Whether each symbol (row) belongs to each cell (column)."""
     if cells <= direct:
         return [[y == u for u in range(cells)] for y in range(cells)]
+    if cells <= pairs:
+        return [[u in (a, b) for u in range(cells)] for b in range(cells) for a in range(b)]
     dimension = next(t for t in count(3) if len(points(prime, t)) >= cells)
     every = points(prime, dimension)
     placed = [every[i] for i in placement(cells, len(every))]
@@ -58,14 +60,14 @@ def views(shape, classes):
     ]
 
 
-def view_matrix(shape, positions, gamma, prime, direct, groups):
+def view_matrix(shape, positions, gamma, prime, direct, groups=MappingProxyType({}), pairs=0):
     """Return P(symbol | record) of one view; columns are the records in row-major order."""
     each = {j: list(range(shape[j])) for j in positions}
     if len(positions) > 1:
         # Of several questions, a report has the groups of collapsed answers.
         each |= {j: groups[j] for j in positions if j in groups}
     own_cells = list(product(*(sorted(set(each[j])) for j in positions)))
-    rows = belongs(len(own_cells), prime, direct)
+    rows = belongs(len(own_cells), prime, direct, pairs)
     total = [sum(gamma if row[u] else 1 for row in rows) for u in range(len(own_cells))]
     cell_of = [
         own_cells.index(tuple(each[j][record[j]] for j in positions))
@@ -74,7 +76,7 @@ def view_matrix(shape, positions, gamma, prime, direct, groups):
     return [[(gamma if row[u] else Fraction(1)) / total[u] for u in cell_of] for row in rows]
 
 
-def matrix(shape, public, gamma, prime, direct, classes, groups=MappingProxyType({})):
+def matrix(shape, public, gamma, prime, direct, classes, groups=MappingProxyType({}), pairs=0):
     """Return P(report | record) by report, for each record in row-major order.
 
     `groups` has for the positions of collapsed attributes the group of each answer.
@@ -84,7 +86,7 @@ def matrix(shape, public, gamma, prime, direct, classes, groups=MappingProxyType
     records = list(product(*map(range, shape)))
     rows, first = {}, 0
     for weight, positions in drawn:
-        part = view_matrix(shape, positions, gamma, prime, direct, groups)
+        part = view_matrix(shape, positions, gamma, prime, direct, groups, pairs)
         for y, row in enumerate(part):
             for answers in product(*(range(shape[j]) for j in sorted(public))):
                 rows[(*answers, first + y)] = [

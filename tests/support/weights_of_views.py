@@ -22,7 +22,7 @@ def views(*classes):
     ]
 
 
-#: Shape, public attributes, views, prime, most cells of k-ary responses, γ.
+#: Shape, public attributes, views, prime, most cells of k-ary responses, γ, most cells of pairs.
 DIRECT = ((2, 3, 2), "", (("abc", 2, 2), ("abc", None, 3)), 3, 40, "2")
 PUBLIC = ((3, 2, 2, 3), "b", (("acd", 2, 2), ("acd", None, 3), ("a", None, 1)), 5, 40, "7/2")
 PAIRS = ((2, 3, 2, 2), "", (("abcd", 2, 1), ("ac", None, 2)), 3, 40, "3")
@@ -35,8 +35,10 @@ PUBLIC_GEOMETRY = (
     19,
     "19",
 )
+OF_PAIRS = ((3, 2, 2, 2), "b", (("acd", 2, 2), ("acd", None, 3), ("a", None, 1)), 5, 3, "5", 12)
 DESIGNS = {
     "direct": DIRECT,
+    "pairs of cells": OF_PAIRS,
     "public": PUBLIC,
     "pairs": PAIRS,
     "mixed": MIXED,
@@ -45,16 +47,15 @@ DESIGNS = {
 
 
 def survey_of(design):
-    shape, public, classes, prime, direct, gamma = design
+    shape, public, classes, prime, direct, gamma, *pairs = design
     schema = Schema(
         [
             Attribute(name, [f"c{code}" for code in range(size)], sensitive=name not in public)
             for name, size in zip("abcdefgh", shape, strict=False)
         ]
     )
-    mechanism = SplitQuestionnaire(
-        gamma, views(*classes), tuple(public), prime=prime, direct=direct
-    )
+    how = {"prime": prime, "direct": direct, "pairs": pairs[0] if pairs else None}
+    mechanism = SplitQuestionnaire(gamma, views(*classes), tuple(public), **how)
     return Survey("s", "S", schema, mechanism)
 
 
@@ -70,10 +71,10 @@ class Definition:
     def __init__(self, survey):
         self.schema, self.mechanism = survey.schema, survey.mechanism
         self.views = survey.perturbation.views
+        of = self.mechanism
+        how = of.prime, of.direct, of.pairs or 0
         own = {
-            (v.channel, v.channel.cells): np.array(
-                belongs(v.channel.cells, self.mechanism.prime, self.mechanism.direct)
-            ).T
+            (v.channel, v.channel.cells): np.array(belongs(v.channel.cells, *how)).T
             for v in self.views
         }
         self.incidences = [own[v.channel, v.channel.cells] for v in self.views]

@@ -236,9 +236,9 @@ def split_questionnaire(mechanism, names, sizes, codes, stream):
             if len(positions) > 1 and j in groups:
                 code, d = groups[j][code], len(set(groups[j]))
             u, n = u * d + code, n * d
-        own = n <= mechanism["direct"]
-        e = None if own else dimension_of(q, n)
-        symbols = n if own else points_of(q, e)
+        own, paired = n <= mechanism["direct"], n <= mechanism.get("pairs", 0)
+        e = None if own or paired else dimension_of(q, n)
+        symbols = n if own else n * (n - 1) // 2 if paired else points_of(q, e)
         s -= weight
         if s < 0:
             break
@@ -246,6 +246,14 @@ def split_questionnaire(mechanism, names, sizes, codes, stream):
     if own:
         t = stream.below(a + b * (n - 1))
         return [*public, before + (u if t < a else among_others((t - a) // b, u))]
+    if paired:
+        t = stream.below(a * (n - 1) + b * (n - 1) * (n - 2) // 2)
+        if t < a * (n - 1):
+            x, z = sorted((u, among_others(t // a, u)))
+        else:
+            every = [(x, z) for z in range(n - 1) for x in range(z)]
+            x, z = (among_others(i, u) for i in every[(t - a * (n - 1)) // b])
+        return [*public, before + z * (z - 1) // 2 + x]
     x = point_of(placed(u, prime_two_modulo_three(symbols), symbols), q, e)
     p, inside = x.index(1), a * points_of(q, e - 1)
     t = stream.below(inside + b * q ** (e - 1))
@@ -414,6 +422,13 @@ REPEATED = split(
     view([5], [1, 0, 2], choose=[1, 1], weight=11),
     view([0, 5], weight=5),
 )
+#: Views of 3 cells, of 4 and 5, of 12 to 20, and of 60.
+PAIRED = split(
+    *("19/2", 7, 3),
+    view([0, 1, 2], choose=[1]),
+    view([0, 1, 2], choose=[2], weight=3),
+    view([2, 1, 0]),
+) | {"pairs": 30}
 #: Views of single questions in detail, and of several in groups.
 GROUPED = split(
     *("19/2", 3, 5),
@@ -477,6 +492,7 @@ SURVEYS = {
             survey("long-number", [3, 4, 5], split(f"{10**40 + 1}/{3**50}", 7, 9, view([2, 1, 0]))),
             6,
         ),
+        (survey("pairs", [3, 5, 4], PAIRED), 24),
         (collapsed("collapsed", GROUPED, LOW_AND_HIGH, {}, APART), 12),
         (collapsed("collapsed-geometry", GROUPED_LARGE, LARGE_GROUPS, APART, {}), 12),
     ],
@@ -865,7 +881,8 @@ def channel(made, sizes):
         public = [names.index(name) for name in mechanism.get("public", [])]
         strength = Fraction(mechanism["gamma"]), mechanism["prime"], mechanism["direct"]
         classes = classes_of(mechanism, names)
-        rows = dense_split.matrix(sizes, public, *strength, classes, groups_of(made)).values()
+        more = groups_of(made), mechanism.get("pairs", 0)
+        rows = dense_split.matrix(sizes, public, *strength, classes, *more).values()
     elif "gamma" in mechanism:
         rows = dense.gamma_diagonal(math.prod(sizes), Fraction(mechanism["gamma"]))
     elif "keep" in mechanism:
@@ -1010,7 +1027,8 @@ PROMISES = [
     ([2, 2, 2, 3, 2], split("7", 2, 3, view([0, 1, 2, 3], choose=[3]), public=[4]), (4,)),
     ([2, 2, 3, 2], keep("1", "9/10", "1", "2/3"), (0, 2)),
 ]
-COLLAPSED_PROMISES = [
+OTHER_PROMISES = [
+    survey("promise-pairs", [3, 4], split("19", 19, 4, view([0, 1])) | {"pairs": 12}),
     collapsed("promise-collapsed", GROUPED, LOW_AND_HIGH, {}, APART),
     collapsed("promise-alike", split("3", 2, 9, view([0, 1])), APART, {}),
 ]
@@ -1116,8 +1134,7 @@ def promise_vectors():
         for i, (sizes, mechanism, public) in enumerate(PROMISES)
     ]
     vectors += [
-        {"survey": made, "public": [], "sentences": promise_of(made, ())}
-        for made in COLLAPSED_PROMISES
+        {"survey": made, "public": [], "sentences": promise_of(made, ())} for made in OTHER_PROMISES
     ]
     made = labelled(survey("promise-sent", [2, 2], keep("1", "3/4"), (0,)), *AGE_AND_SMOKING)
     vectors.append({"survey": made, "public": ["a0"], "sentences": promise_of(made, (0,))})

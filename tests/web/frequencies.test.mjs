@@ -6,6 +6,7 @@ import { test } from "node:test";
 
 import { loadWording } from "../../client/halftruth_client/js/form/languages.js";
 import { happening, outlook } from "../../client/halftruth_client/js/form/opening.js";
+import { practiceOf } from "../../client/halftruth_client/js/form/practice.js";
 import { filterQuestions, receipt } from "../../client/halftruth_client/js/form/receipt.js";
 import { LANGUAGES } from "../../client/halftruth_client/js/form/words.js";
 import { Survey } from "../../client/halftruth_client/js/index.js";
@@ -60,6 +61,7 @@ const SURVEYS = {
   "split, one view": [surveyOf([2, 3], split({ views: pair })), { views: [0n] }],
   "split, two views": [surveyOf([2, 3], split({ views: single })), { views: [0n, 1n] }],
   "split, a plane": [surveyOf([2, 3], split({ direct: 2, gamma: "5", views: pair })), { views: [0n] }],
+  "split, pairs": [surveyOf([2, 3], split({ direct: 2, pairs: 6, gamma: "5", views: pair })), { views: [0n] }],
   "split, in part": [public_, { views: [0n], bare: [0] }],
   "split, collapsed": [grouped(), { views: [0n] }],
   "split, collapsed, a plane": [grouped({ direct: 2, gamma: "5" }), { views: [0n] }],
@@ -222,7 +224,7 @@ for (const [name, [document, { views = [undefined], bare = [], proved = [] } = {
     for (const [view, first] of views.entries()) {
       const { survey, records, rows, reports } = walk(document, first);
       const drawn = first === undefined ? undefined : view;
-      const practice = survey.mechanism.practice(drawn);
+      const practice = practiceOf(survey.mechanism, drawn);
       const { least, most } = survey.mechanism.fit(drawn);
       // Independent attributes are practised one at a time, over the records with the answer.
       const isEach = ["randomized-response", "distortion-matrices"].includes(document.mechanism.kind);
@@ -266,7 +268,7 @@ const UNPRACTISED = {
 
 for (const [reason, document] of Object.entries(UNPRACTISED)) {
   test(`there is no practice if ${reason}`, () => {
-    assert.equal(new Survey(document).mechanism.practice(), null);
+    assert.equal(practiceOf(new Survey(document).mechanism), null);
   });
 }
 

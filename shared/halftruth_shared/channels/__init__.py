@@ -3,7 +3,7 @@
 from .base import Channel, MarginMoments, Operator, WeightMoments
 from .dense import Dense
 from .kronecker import Kronecker
-from .subset_response import SubsetResponse
+from .subset_response import PairResponse, SubsetResponse
 from .uniform_mixture import UniformMixture
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Kronecker",
     "MarginMoments",
     "Operator",
+    "PairResponse",
     "SubsetResponse",
     "UniformMixture",
     "WeightMoments",

@@ -1,8 +1,9 @@
 """Subset responses: report a cell by a symbol, γ times as likely from the subset of the cell.
 
 With A_u the subset of symbols of cell u, p(y|u) = γc for y in A_u and c for all other symbols,
-c = 1/(K + (γ−1)k). Every A_u has k of the K symbols, and any two have λ₂ in common. Two responses
-have this form. *k-ary randomized response*, for few cells, has one symbol for each cell.
+c = 1/(K + (γ−1)k). Every A_u has k of the K symbols, and any two have λ₂ in common. Three responses
+have this form. *k-ary randomized response*, for few cells, has one symbol for each cell. *Pairs*,
+for some more cells, have one for every two cells, and the subset of a cell is its n − 1 pairs.
 *Projective geometry response*, for many cells (Feldman, Nelson, Nguyen & Talwar 2022), represents
 cells and symbols by points of PG(t−1, q); the symbols of a cell are the points orthogonal to it.
 """
@@ -11,6 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from math import isqrt
 from operator import mul
 
 import numpy as np
@@ -173,7 +175,12 @@ class SubsetResponse(Operator):
         drawn = randbelow(self.outcomes)
         chances = own * self.subset_size
         in_subset = drawn < chances
-        place = drawn // own if in_subset else (drawn - chances) // other
+        return self._symbol(
+            cell, drawn // own if in_subset else (drawn - chances) // other, in_subset
+        )
+
+    def _symbol(self, cell: int, place: int, in_subset: bool) -> int:
+        """Return a symbol by its place among those in the subset of a cell, or all others."""
         prime, rest_of = self.prime, self.dimension - 1
         if self.is_direct:
             return cell if in_subset else place + (place >= cell)
@@ -196,6 +203,10 @@ class SubsetResponse(Operator):
         drawn = draw(self.outcomes, len(cells))
         in_subset = drawn < own * self.subset_size
         place = np.where(in_subset, drawn // own, (drawn - own * self.subset_size) // other)
+        return self._symbols(cells, place, in_subset)
+
+    def _symbols(self, cells: Integers, place: Integers, in_subset: NDArray[np.bool_]) -> Integers:
+        """Return `_symbol` of many cells."""
         if self.is_direct:
             return np.where(in_subset, cells, place + (place >= cells))
         prime, dimension = self.prime, self.dimension
@@ -204,6 +215,81 @@ class SubsetResponse(Operator):
         orthogonal = np.flatnonzero(in_subset)
         rest[:, orthogonal] = coordinates_of_points(place[orthogonal], prime, dimension - 1)
         return points_of_vectors(solve_coordinates(vectors, rest, 1 - in_subset, prime), prime)
+
+
+@dataclass(frozen=True)
+class PairResponse(SubsetResponse):
+    """Response whose symbols are the pairs of cells; the subset of a cell is its pairs.
+
+    Pairs are ordered by their larger cell, then by the smaller one. Any two cells have one symbol
+    in common, and any three have none.
+    """
+
+    @classmethod
+    def of(cls, gamma: Fraction, cells: int) -> "PairResponse":
+        """Return the response to at least three cells."""
+        symbols = cells * (cells - 1) // 2
+        # The dimension is the number of cells of a symbol.
+        return cls(gamma, cells, symbols, cells - 1, 1, Fraction(0), dimension=2)
+
+    @property
+    def is_direct(self) -> bool:
+        return False
+
+    def sums_by_symbol(self, values: Array) -> Array:
+        smaller, larger = _pairs(self.cells)
+        return np.asarray(values[..., smaller] + values[..., larger])
+
+    def sums_by_cell(self, values: Array) -> Array:
+        cells = np.arange(self.cells)
+        result = np.empty((*values.shape[:-1], self.cells))
+        for cell in cells.tolist():
+            others = cells[cells != cell]
+            result[..., cell] = values[..., _pair_numbers(others, np.full_like(others, cell))].sum(
+                axis=-1
+            )
+        return result
+
+    def belongs(self, symbols: Integers, cells: slice = slice(None)) -> NDArray[np.bool_]:
+        smaller, larger = _cells_of_pairs(symbols)
+        columns = np.arange(self.cells)[cells]
+        return np.asarray((smaller[:, None] == columns) | (larger[:, None] == columns))
+
+    def _symbol(self, cell: int, place: int, in_subset: bool) -> int:
+        if in_subset:
+            pair = place + (place >= cell), cell
+        else:
+            larger = (1 + isqrt(1 + 8 * place)) // 2
+            smaller = place - larger * (larger - 1) // 2
+            # Both are places among the other cells.
+            pair = smaller + (smaller >= cell), larger + (larger >= cell)
+        return max(pair) * (max(pair) - 1) // 2 + min(pair)
+
+    def _symbols(self, cells: Integers, place: Integers, in_subset: NDArray[np.bool_]) -> Integers:
+        smaller, larger = _cells_of_pairs(place)
+        first = np.where(in_subset, place, smaller)
+        first += first >= cells
+        second = np.where(in_subset, cells, larger + (larger >= cells))
+        return _pair_numbers(first, second)
+
+
+def _pair_numbers(first: Integers, second: Integers) -> Integers:
+    """Return the numbers of pairs of different cells."""
+    larger = np.maximum(first, second)
+    return np.asarray(larger * (larger - 1) // 2 + np.minimum(first, second))
+
+
+def _cells_of_pairs(pairs: Integers) -> tuple[Integers, Integers]:
+    """Return the smaller and the larger cell of each pair, by its number below 2⁴⁸."""
+    # The square root is exact where it is an integer, and else its floor is.
+    larger = ((1 + np.sqrt(1.0 + 8.0 * pairs)) // 2).astype(np.int64)
+    return pairs - larger * (larger - 1) // 2, larger
+
+
+@lru_cache(maxsize=64)
+def _pairs(cells: int) -> tuple[Integers, Integers]:
+    """Return the smaller and the larger cell of every pair."""
+    return _cells_of_pairs(np.arange(cells * (cells - 1) // 2))
 
 
 @lru_cache(maxsize=64)

@@ -506,7 +506,7 @@ def _way(response: Response) -> Hashable:
     """Return the same value for responses that draw in the same way."""
     if isinstance(response, SubsetResponse):
         # Geometries with the same points draw alike, whatever their numbers of cells.
-        return response.symbols, response.prime
+        return response.symbols, response.prime, type(response)
     return response
 
 

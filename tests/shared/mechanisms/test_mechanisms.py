@@ -4,6 +4,7 @@ import math
 import random
 from collections import defaultdict
 from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from itertools import chain, combinations
 
@@ -86,7 +87,7 @@ def test_public_must_be_a_list_of_names(refused, schema_of):
 
 
 def test_equal_mechanisms_have_equal_hashes(case):
-    again = type(case)(case.kind, case.shape, case.parameters, case.public).mechanism
+    again = replace(case).mechanism
     assert again is not case.mechanism
     assert again == case.mechanism
     assert hash(again) == hash(case.mechanism)

@@ -85,6 +85,13 @@ REFUSED = (
         "a large prime": (f"prime = 65537\n{VIEWS}", "prime", "a prime up to 65521"),
         "direct of 1": (f"direct = 1\n{VIEWS}", "direct", "from 2 to 1048576"),
         "direct too large": (f"direct = 1048577\n{VIEWS}", "direct", "from 2 to 1048576"),
+        "pairs of no more than direct": (
+            f"direct = 9\npairs = 9\n{VIEWS}",
+            "pairs",
+            "is 9, and up",
+        ),
+        "too many pairs": (f"pairs = 513\n{VIEWS}", "pairs", "up to 512"),
+        "pairs that are false": (f"pairs = false\n{VIEWS}", "pairs", "expected true"),
         "max_length of 0": ("max_length = 0", "max_length", "from 1 to 3"),
         "max_length too large": ("max_length = 4", "max_length", "from 1 to 3"),
         "public ones do not count": (
@@ -132,6 +139,23 @@ REFUSED = (
         for chosen in ("max_length = 1", f"views = [{one(BOTH)}]")
     }
 )
+
+
+def test_pairs_are_resolved_and_absent_without_the_member():
+    plain = survey(f'gamma = "19"\n{VIEWS}')
+    assert b"pairs" not in plain.canonical_json
+    assert plain.mechanism.direct == 45
+    chosen = survey(f'gamma = "19"\npairs = true\n{VIEWS}')
+    assert (chosen.mechanism.direct, chosen.mechanism.pairs) == (28, 73)
+    assert b'"pairs":73' in chosen.canonical_json
+    again = Survey.from_json(chosen.canonical_json)
+    assert again == chosen
+    assert again.digest == chosen.digest
+    # With a γ near 1, no view has more information by pairs than directly.
+    none = survey(f'gamma = "1.001"\npairs = true\ndirect = 512\n{VIEWS}')
+    assert none.mechanism.pairs is None
+    designed = survey('gamma = "19"\npairs = true\nmax_length = 2')
+    assert designed.mechanism.pairs == 73
 
 
 @pytest.mark.parametrize("why", REFUSED)

@@ -16,6 +16,7 @@ from halftruth_shared.mechanisms.split_questionnaire.responses import (
     MAX_CELLS,
     MAX_PRIME,
     choose_direct,
+    choose_pairs,
     choose_prime,
     response,
 )
@@ -45,6 +46,44 @@ def test_the_numbers_of_shared_symbols_match_the_response(prime, dimension):
     first, second = sets[:2]
     together = [len(first & second & third) for third in sets[2:]]
     assert Fraction(sum(together), len(together)) == found.common_to_three
+
+
+@pytest.mark.parametrize("cells", [3, 4, 7, 12])
+def test_pairs_of_cells_are_symbols_of_both(cells):
+    every = [{a, b} for b in range(cells) for a in range(b)]
+    sets = [{y for y, pair in enumerate(every) if u in pair} for u in range(cells)]
+    found = response(Fraction(19), cells, 19, 2, pairs=cells)
+    assert found.symbols == len(every)
+    assert not found.is_direct
+    assert {len(symbols) for symbols in sets} == {found.subset_size}
+    assert {len(a & b) for a, b in combinations(sets, 2)} == {found.common}
+    assert {len(a & b & c) for a, b, c in combinations(sets, 3)} == {found.common_to_three}
+    incidence = np.array([[u in pair for u in range(cells)] for pair in every])
+    assert (found.belongs(np.arange(found.symbols)) == incidence).all()
+    values = np.random.default_rng(0).random((2, found.symbols))
+    np.testing.assert_allclose(found.sums_by_cell(values), values @ incidence)
+    values = values[:, :cells]
+    np.testing.assert_allclose(found.sums_by_symbol(values), values @ incidence.T)
+    # The information of one report, from its definition near even answers.
+    chances = np.where(incidence, 19.0, 1.0) / float(19 * (cells - 1) + found.symbols - cells + 1)
+    fisher = (chances.T / chances.mean(axis=1)) @ chances
+    contrast = np.zeros(cells)
+    contrast[:2] = 0.5**0.5, -(0.5**0.5)
+    assert contrast @ fisher @ contrast == pytest.approx(float(found.information))
+
+
+def test_pairs_are_chosen_where_they_have_more_information():
+    gamma, prime = Fraction(19), 19
+    direct, most = choose_pairs(gamma, prime)
+    assert (direct, most) == (28, 73)
+    single, pairs, geometry = (
+        [float(response(gamma, n, prime, *how).information) for n in range(3, 200)]
+        for how in ((10**6, 0), (2, 512), (2, 0))
+    )
+    best = [max(each) for each in zip(single, pairs, geometry, strict=True)]
+    assert pairs[direct + 1 - 3 : most + 1 - 3] == best[direct + 1 - 3 : most + 1 - 3]
+    # At 45 cells, errors of the other two are 8.7 % larger.
+    assert (pairs[42] / max(single[42], geometry[42])) ** 0.5 == pytest.approx(1.087, abs=1e-3)
 
 
 @pytest.mark.parametrize("count", [7, 13, 15, 31, 381, 1_000, 7_240])

@@ -9,7 +9,7 @@ import { anotherPerson, askToForget, failure, loading, onwardOf, outcome, refusa
 import { PageHistory } from "./history.js";
 import { chooseLanguage, languageChooser, loadWording, wantedLanguages } from "./languages.js";
 import { collapsedOf, opening } from "./opening.js";
-import { practiceRound } from "./practice.js";
+import { practiceOf, practiceRound } from "./practice.js";
 import { questions } from "./questions.js";
 import { styleSheet } from "./style.js";
 import { element, review } from "./views.js";
@@ -179,7 +179,7 @@ export class HalftruthForm extends Reflecting {
   /** @type {(session: Session, missing?: boolean) => void} */
   #open(session, missing = false) {
     const { survey, view } = session;
-    const practice = survey.mechanism.practice(view);
+    const practice = practiceOf(survey.mechanism, view);
     const step = {
       missing,
       practise: practice && (() => this.#history.go(() => this.show(practiceRound(practice, this.#history.back)))),

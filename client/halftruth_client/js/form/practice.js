@@ -3,6 +3,8 @@
  * no answers to the survey, and stores nothing.
  */
 
+import { Columns } from "../mechanisms/columns.js";
+import { Mixture } from "../mechanisms/mixture.js";
 import { randomBelow } from "../sampling.js";
 import { readNumber } from "./numbers.js";
 import { button, buttons, element, view } from "./views.js";
@@ -14,13 +16,67 @@ const NAMED = 8;
 const LISTED = 5;
 
 /**
- * @import { Practice } from "../mechanisms/base.js"
+ * @import { Mechanism } from "../mechanisms/base.js"
+ * @import { Rational } from "../rational.js"
+ * @import { RandomBelow } from "../sampling.js"
+ * @import { Subset } from "../mechanisms/subset.js"
  * @import { Wording } from "./wording.js"
+ *
+ * Demonstration of the mechanism with one harmless question, with the same probabilities as in the
+ * survey: the report for an answer, whether it agrees with the answer, and the probability of that.
+ *
+ * @typedef {object} Practice
+ * @property {number} size Number of answers.
+ * @property {(code: number, below: RandomBelow) => number} draw
+ * @property {(code: number, sent: number) => boolean} fits
+ * @property {(code: number) => Rational} chance
+ * @property {boolean} [isCode] Whether the report is a symbol, and not an answer.
+ * @property {boolean} [isOne] Whether the survey has several questions that are perturbed independently.
  *
  * The chosen answer, and the answer and the code sent of each round so far.
  *
  * @typedef {{chosen: number | null, rounds: (readonly [own: number, sent: number])[]}} Tried
  */
+
+/** The practice of a mechanism, perhaps of a view. Null if nothing is perturbed, if views have different
+ * probabilities, or if there are too many answers for one question.
+ * @type {(mechanism: Mechanism, view?: number | null) => Practice | null} */
+export function practiceOf(mechanism, view) {
+  const [response, ...others] = mechanism.responses(view);
+  if (others.length > 0) return null;
+  const isSame = (/** @type {number} */ code, /** @type {number} */ sent) => code === sent;
+  if (response instanceof Columns) {
+    // One of the questions that are perturbed independently.
+    const [axis, ...more] = response.perturbed;
+    if (axis === undefined) return null;
+    const column = response.columns[axis];
+    return {
+      size: column.size,
+      draw: (code, below) => column.value(code, below(column.total)),
+      fits: isSame,
+      chance: (code) => response.chance(axis, code, code),
+      isOne: more.length > 0,
+    };
+  }
+  if (response instanceof Mixture) {
+    if (response.size > BigInt(Number.MAX_SAFE_INTEGER)) return null;
+    const whole = new Mixture([response.size], response.weights);
+    return {
+      size: Number(response.size),
+      draw: (code, below) => whole.draw([code], below)[0],
+      fits: isSame,
+      chance: () => response.kept,
+    };
+  }
+  const subset = /** @type {Subset} */ (/** @type {unknown} */ (response));
+  return {
+    size: subset.cells,
+    draw: (code, below) => subset.draw([code], below)[0],
+    fits: (code, sent) => subset.isOwn(sent, code),
+    chance: () => subset.kept,
+    isCode: subset.dimension > 0,
+  };
+}
 
 /** Start a practice. The returned function creates its view in a language, with all rounds so far.
  * @type {(practice: Practice, back: () => void) => (words: Wording) => HTMLElement} */

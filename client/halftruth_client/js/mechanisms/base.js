@@ -31,17 +31,6 @@ import { ONE } from "../rational.js";
  *
  * @typedef {{least: Rational, most: Rational}} Fit
  *
- * Demonstration of the mechanism with one harmless question, with the same probabilities as in the
- * survey: the report for an answer, whether it agrees with the answer, and the probability of that.
- *
- * @typedef {object} Practice
- * @property {number} size Number of answers.
- * @property {(code: number, below: RandomBelow) => number} draw
- * @property {(code: number, sent: number) => boolean} fits
- * @property {(code: number) => Rational} chance
- * @property {boolean} [isCode] Whether the report is a symbol, and not an answer.
- * @property {boolean} [isOne] Whether the survey has several questions that are perturbed independently.
- *
  * Exact random response to the answers of a view, given by their codes. `Columns` and `Mixture` report
  * codes, too; a `Subset` has a single code, the cell of the answers, and reports a single symbol.
  *
@@ -53,8 +42,6 @@ import { ONE } from "../rational.js";
  * @property {(sent: readonly number[], codes: readonly number[], axes: readonly number[]) => Likelihoods} likelihoods
  *   Other answers differ in these codes only.
  * @property {() => Fit} fit
- * @property {() => Practice | null} practice
- *   Null if nothing is perturbed, or there are too many answers for one question.
  *
  * Response that reports codes.
  *
@@ -222,7 +209,7 @@ export class Mechanism {
 
   /** Responses of all views, or of a single one.
    * @param {number | null} [view] */
-  #responses(view) {
+  responses(view) {
     const views = view === undefined ? this.views : [this.#viewOf(view)];
     return [...new Set(views.map(({ response }) => response))];
   }
@@ -230,15 +217,8 @@ export class Mechanism {
   /** Probability of agreement, perhaps for reports about a view.
    * @type {(view?: number | null) => Fit} */
   fit(view) {
-    const fits = this.#responses(view).map((response) => response.fit());
+    const fits = this.responses(view).map((response) => response.fit());
     return { least: least(fits.map((fit) => fit.least)), most: most(fits.map((fit) => fit.most)) };
-  }
-
-  /** @type {(view?: number | null) => Practice | null} */
-  practice(view) {
-    const [response, ...others] = this.#responses(view);
-    // Before the view is drawn, the probability is unknown if views have different sizes.
-    return others.length > 0 ? null : response.practice();
   }
 }
 

@@ -93,14 +93,14 @@ export class Columns {
   }
 
   /** @type {(axis: number, sent: number, code: number) => Rational} */
-  #chance(axis, sent, code) {
+  chance(axis, sent, code) {
     return new Rational(this.columns[axis].weight(sent, code), this.columns[axis].total);
   }
 
   /** Probabilities of a value given each answer.
    * @type {(axis: number, sent: number) => Rational[]} */
   #row(axis, sent) {
-    return codesOf(this.columns[axis]).map((code) => this.#chance(axis, sent, code));
+    return codesOf(this.columns[axis]).map((code) => this.chance(axis, sent, code));
   }
 
   /** @type {Response["draw"]} */
@@ -152,24 +152,9 @@ export class Columns {
 
   fit() {
     const kept = this.perturbed.map((axis) =>
-      codesOf(this.columns[axis]).map((code) => this.#chance(axis, code, code)),
+      codesOf(this.columns[axis]).map((code) => this.chance(axis, code, code)),
     );
     return { least: product(kept.map(least)), most: product(kept.map(most)) };
-  }
-
-  /** Demonstration with the first perturbed attribute.
-   * @type {Response["practice"]} */
-  practice() {
-    const [axis, ...more] = this.perturbed;
-    if (axis === undefined) return null;
-    const column = this.columns[axis];
-    return {
-      size: column.size,
-      draw: (code, below) => column.value(code, below(column.total)),
-      fits: (code, sent) => code === sent,
-      chance: (code) => this.#chance(axis, code, code),
-      isOne: more.length > 0,
-    };
   }
 }
 

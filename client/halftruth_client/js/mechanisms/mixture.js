@@ -26,14 +26,9 @@ export class Mixture extends Likelier {
 
   /** @type {Response["draw"]} */
   draw(codes, below) {
-    return this.#draw(codes, this.sizes, below);
-  }
-
-  /** @type {(codes: readonly number[], sizes: readonly bigint[], below: RandomBelow) => number[]} */
-  #draw(codes, sizes, below) {
     const { same, other, shift, steps } = this.weights;
     const t = steps > 0n ? below(2n * steps + 1n) - steps : 0n;
-    return sampleColumns(codes, sizes, same + shift * (this.size - 1n) * t, other - shift * t, below);
+    return sampleColumns(codes, this.sizes, same + shift * (this.size - 1n) * t, other - shift * t, below);
   }
 
   /** @type {Response["likelihoods"]} */
@@ -48,17 +43,6 @@ export class Mixture extends Likelier {
   others(axis) {
     const share = this.chance.times(new Rational(this.size / this.sizes[axis]));
     return { least: share, most: share };
-  }
-
-  /** @type {Response["practice"]} */
-  practice() {
-    if (this.size > BigInt(Number.MAX_SAFE_INTEGER)) return null;
-    return {
-      size: Number(this.size),
-      draw: (code, below) => this.#draw([code], [this.size], below)[0],
-      fits: (code, sent) => code === sent,
-      chance: () => this.kept,
-    };
   }
 }
 

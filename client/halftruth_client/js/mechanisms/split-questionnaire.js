@@ -11,11 +11,12 @@ import { expand, isWithin, positionsOf, readClasses } from "./views.js";
 
 const MOST_PRIME = 65_521;
 const MOST_DIRECT = 2 ** 20;
+const MOST_PAIRS = 512;
 
 /** @type {import("./index.js").Kind} */
 export const splitQuestionnaire = {
   kind: "split-questionnaire",
-  members: ["gamma", "prime", "direct", "views", "public", "tables"],
+  members: ["gamma", "prime", "direct", "pairs", "views", "public", "tables"],
   read(parameters, schema) {
     const gamma = readGamma(parameters.gamma);
     const [prime, direct] = [Number(parameters.prime), Number(parameters.direct)];
@@ -25,7 +26,10 @@ export const splitQuestionnaire = {
     if (!isWithin(parameters.direct, 2, MOST_DIRECT)) {
       throw new SurveyError(`direct: expected an integer from 2 to ${MOST_DIRECT}`, "direct");
     }
-    const { public: written = [] } = parameters;
+    const { public: written = [], pairs } = parameters;
+    if (pairs !== undefined && !isWithin(pairs, direct + 1, MOST_PAIRS)) {
+      throw new SurveyError(`pairs: expected an integer from ${direct + 1} to ${MOST_PAIRS}`, "pairs");
+    }
     const none = Array.isArray(written) && written.length === 0;
     const unperturbed = none ? [] : positionsOf(written, schema, "public");
     const protect = unperturbed.map((j) => schema.attributes[j]).find(({ sensitive, groups }) => sensitive || groups);
@@ -33,6 +37,6 @@ export const splitQuestionnaire = {
       throw new SurveyError(`public: '${protect.name}': expected sensitive = false, and no collapsed`, "public");
     }
     const classes = readClasses(parameters.views, schema, unperturbed);
-    return { unperturbed, views: expand(schema, classes, (cells) => new Subset(gamma, cells, prime, direct)) };
+    return { unperturbed, views: expand(schema, classes, (cells) => new Subset(gamma, cells, prime, direct, Number(pairs ?? 0))) };
   },
 };

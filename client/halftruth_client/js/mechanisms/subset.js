@@ -1,7 +1,8 @@
 /**
  * Subset response to one of some cells: each cell has a subset of the symbols, γ times as likely as the
- * others. The subset is one symbol (k-ary randomized response); or it is the symbols whose points are
- * orthogonal to the point of the cell (projective geometry response).
+ * others. The subset is one symbol (k-ary randomized response); or symbols are the pairs of cells, and the
+ * subset is the pairs with the cell; or it is the symbols whose points are orthogonal to the point of the cell
+ * (projective geometry response).
  */
 
 import { otherValue } from "./base.js";
@@ -15,19 +16,24 @@ export class Subset extends Likelier {
   /** @param {import("../rational.js").Rational} gamma
    * @param {number} cells
    * @param {number} prime
-   * @param {number} direct Largest number of cells of k-ary randomized response. */
-  constructor(gamma, cells, prime, direct) {
-    let dimension = cells <= direct ? 0 : 3;
-    while (dimension > 0 && points(prime, dimension) < cells) dimension += 1;
-    const symbols = dimension === 0 ? cells : points(prime, dimension);
-    const subsetSize = dimension === 0 ? 1 : points(prime, dimension - 1);
+   * @param {number} direct Largest number of cells of k-ary randomized response.
+   * @param {number} pairs Largest number of cells whose pairs are symbols. */
+  constructor(gamma, cells, prime, direct, pairs) {
+    let dimension = cells <= direct ? 0 : cells <= pairs ? 2 : 3;
+    while (dimension > 2 && points(prime, dimension) < cells) dimension += 1;
+    const [symbols, subsetSize] =
+      dimension > 2
+        ? [points(prime, dimension), points(prime, dimension - 1)]
+        : dimension > 0
+          ? [pairOf(0, cells), cells - 1]
+          : [cells, 1];
     super(gamma, BigInt(subsetSize), BigInt(symbols - subsetSize));
     this.cells = cells;
     this.symbols = symbols;
     /** Number of symbols in the subset of each cell. */
     this.subsetSize = subsetSize;
     this.prime = prime;
-    /** t of PG(t−1, q), or 0. */
+    /** t of PG(t−1, q); 2 for pairs, and 0 for single symbols. */
     this.dimension = dimension;
   }
 
@@ -39,6 +45,10 @@ export class Subset extends Likelier {
     const isOwn = draw < own;
     const place = Number(isOwn ? draw / numerator : (draw - own) / denominator);
     if (this.dimension === 0) return [isOwn ? cell : otherValue(place, cell)];
+    if (this.dimension === 2) {
+      const [a, b] = isOwn ? [place, -1] : cellsOf(place);
+      return [pairOf(otherValue(a, cell), isOwn ? cell : otherValue(b, cell))];
+    }
     // An orthogonal point is given by all coordinates but the pivot, which follows from ⟨u,y⟩ = 0.
     // Every other point has one vector with ⟨u,y⟩ = 1, found in the same way.
     const others = (isOwn ? coordinates : digits)(place, this.prime, this.dimension - 1);
@@ -51,8 +61,9 @@ export class Subset extends Likelier {
   }
 
   /** @type {(symbol: number, cell: number) => boolean} */
-  #isOwn(symbol, cell) {
+  isOwn(symbol, cell) {
     if (this.dimension === 0) return symbol === cell;
+    if (this.dimension === 2) return cellsOf(symbol).includes(cell);
     const vector = coordinates(symbol, this.prime, this.dimension);
     return scalar(this.#pointOf(cell), vector) % this.prime === 0;
   }
@@ -62,26 +73,29 @@ export class Subset extends Likelier {
     /** @type {Set<boolean>} */
     const kinds = new Set();
     for (let cell = 0; cell < this.cells && kinds.size < 2; cell += 1) {
-      if (cell !== own) kinds.add(this.#isOwn(symbol, cell));
+      if (cell !== own) kinds.add(this.isOwn(symbol, cell));
     }
-    return this.twoLikelihoods(this.#isOwn(symbol, own), [...kinds]);
+    return this.twoLikelihoods(this.isOwn(symbol, own), [...kinds]);
   }
 
   /** @param {number} symbol */
   likelier(symbol) {
     let count = 0;
-    for (let cell = 0; cell < this.cells; cell += 1) if (this.#isOwn(symbol, cell)) count += 1;
+    for (let cell = 0; cell < this.cells; cell += 1) if (this.isOwn(symbol, cell)) count += 1;
     return count;
   }
+}
 
-  /** @type {Response["practice"]} */
-  practice() {
-    return {
-      size: this.cells,
-      draw: (code, below) => this.draw([code], below)[0],
-      fits: (code, sent) => this.#isOwn(sent, code),
-      chance: () => this.kept,
-      isCode: this.dimension > 0,
-    };
-  }
+/** Number of a pair of cells; pairs are ordered by their larger cell, then by the smaller one.
+ * @type {(a: number, b: number) => number} */
+function pairOf(a, b) {
+  const larger = Math.max(a, b);
+  return (larger * (larger - 1)) / 2 + Math.min(a, b);
+}
+
+/** The cells of a pair, the smaller one first.
+ * @param {number} pair */
+function cellsOf(pair) {
+  const larger = Math.floor((1 + Math.sqrt(1 + 8 * pair)) / 2);
+  return [pair - pairOf(0, larger), larger];
 }

@@ -328,6 +328,7 @@ def choose_views(
     importances: tuple[tuple[int, float], ...],
     prime: int,
     direct: int,
+    pairs: int = 0,
 ) -> tuple[ViewClass, ...]:
     """Return the views that minimize the largest error over tables of some lengths.
 
@@ -339,7 +340,7 @@ def choose_views(
     ----------
     importances : tuple of (int, float)
         Lengths with the weights of their errors.
-    prime, direct : int
+    prime, direct, pairs : int
         As for `response`.
 
     Raises
@@ -348,7 +349,7 @@ def choose_views(
         If all tables of the greatest length would need too many or too large views.
     """
     importance = dict(importances)
-    respond = partial(response, gamma, prime=prime, direct=direct)
+    respond = partial(response, gamma, prime=prime, direct=direct, pairs=pairs)
     groups = group_by_categories(schema, public)
     max_length = max(importance)
     largest = count_largest_table(schema, public, max_length)
@@ -404,6 +405,7 @@ def choose_views_for(
     demands: tuple[tuple[frozenset[int], float], ...],
     prime: int,
     direct: int,
+    pairs: int = 0,
 ) -> tuple[ViewClass, ...]:
     """Return the views that minimize the largest error over the wanted tables.
 
@@ -415,7 +417,7 @@ def choose_views_for(
     ----------
     demands : tuple of (frozenset of int, float)
         As `wanted.demands` returns them.
-    prime, direct : int
+    prime, direct, pairs : int
         As for `response`.
 
     Raises
@@ -423,7 +425,7 @@ def choose_views_for(
     ParameterError
         If the wanted tables need too many or too large views.
     """
-    respond = partial(response, gamma, prime=prime, direct=direct)
+    respond = partial(response, gamma, prime=prime, direct=direct, pairs=pairs)
     groups = group_by_use(schema, dict(demands))
     group_of = {j: k for k, group in enumerate(groups) for j in group.positions}
     by_type: dict[tuple[int, ...], float] = {}

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from importlib import import_module
 from math import prod
 from types import ModuleType
-from typing import ClassVar
+from typing import ClassVar, TypedDict
 
 from ...channels.geometry import is_prime
 from ...errors import ParameterError
@@ -13,12 +13,27 @@ from ...rational import Rational, format_rational, parse_rational
 from ...schema import Schema
 from ..base import Mechanism, Parameters, Perturbation
 from ..gamma_diagonal import resolve_gamma
-from .responses import MAX_CELLS, MAX_PRIME, choose_direct, choose_prime
+from .responses import (
+    MAX_CELLS,
+    MAX_PAIRS,
+    MAX_PRIME,
+    choose_direct,
+    choose_pairs,
+    choose_prime,
+)
 from .views import ViewClass, check_unperturbed, check_views, enumerate_views
 from .wanted import WantedTables, check_wanted, demands, sizes_together
 
 #: Default of the largest number of attributes of tables.
 MAX_LENGTH = 3
+
+
+class _Answered(TypedDict):
+    """Parameters of the responses to views."""
+
+    prime: int | None
+    direct: int | None
+    pairs: int | bool | None
 
 
 class SplitQuestionnaireParameters(
@@ -38,12 +53,13 @@ class SplitQuestionnaireParameters(
     tables: tuple[WantedTables, ...] | None = None
     prime: int | None = None
     direct: int | None = None
+    pairs: int | bool | None = None
     views: tuple[ViewClass, ...] | None = None
     public: tuple[str, ...] | None = None
 
     def mechanism(self, schema: Schema) -> "SplitQuestionnaire":
         gamma, public = resolve_gamma(self.gamma, self.breach), self.public or ()
-        response = {"prime": self.prime, "direct": self.direct}
+        response: _Answered = {"prime": self.prime, "direct": self.direct, "pairs": self.pairs}
         chosen_by = "views" if self.views is not None else "tables" if self.tables else None
         for field in ("max_length", "lengths") if chosen_by else ():
             if getattr(self, field) is not None:
@@ -112,8 +128,9 @@ class SplitQuestionnaire(Mechanism):
 
     A view, which is a group of attributes, is drawn with its weight. The report is a symbol that is
     γ times as likely for some cells of the view as for the others: by k-ary randomized response for
-    few cells, else by projective geometry response (Feldman, Nelson, Nguyen & Talwar 2022); see
-    `responses`. *Public* attributes are in no view and are sent unperturbed with every report.
+    few cells, by pairs of cells for some more if `pairs` is given, else by projective geometry
+    response (Feldman, Nelson, Nguyen & Talwar 2022); see `responses`. *Public* attributes are in no
+    view and are sent unperturbed with every report.
 
     Parameters
     ----------
@@ -128,7 +145,10 @@ class SplitQuestionnaire(Mechanism):
         q of the geometries; by default the prime nearest γ + 1.
     direct : int, optional
         Largest number of cells for k-ary randomized response; by default the largest for which it
-        is as informative as a geometry.
+        is as informative as a geometry, or as pairs.
+    pairs : int or True, optional
+        Largest number of cells whose pairs are the symbols, at most 512; if true, the largest for
+        which they are as informative as a geometry. None by default.
 
     Raises
     ------
@@ -148,6 +168,7 @@ class SplitQuestionnaire(Mechanism):
         *,
         prime: int | None = None,
         direct: int | None = None,
+        pairs: int | bool | None = None,
     ) -> None:
         if isinstance(public, str):
             raise ParameterError("public: expected a list of names", field="public")
@@ -157,14 +178,30 @@ class SplitQuestionnaire(Mechanism):
         self.prime = choose_prime(self.gamma) if prime is None else prime
         if type(self.prime) is not int or self.prime > MAX_PRIME or not is_prime(self.prime):
             raise ParameterError(f"prime: expected a prime up to {MAX_PRIME}", field="prime")
-        self.direct = choose_direct(self.gamma, self.prime) if direct is None else direct
+        if direct is None:
+            chosen = choose_direct(self.gamma, self.prime)
+            direct = chosen if pairs is None else choose_pairs(self.gamma, self.prime)[0]
+        self.direct = direct
         if type(self.direct) is not int or not 2 <= self.direct <= MAX_CELLS:
             raise ParameterError(
                 f"direct: expected an integer from 2 to {MAX_CELLS}", field="direct"
             )
+        self.pairs = None if pairs is None else self._resolve_pairs(pairs)
         self.classes = tuple(views)
         self.public = tuple(public)
         self.tables = tuple(tables)
+
+    def _resolve_pairs(self, pairs: int | bool) -> int | None:
+        if pairs is True:
+            _, most = choose_pairs(self.gamma, self.prime)
+            return most if most > self.direct else None
+        if type(pairs) is not int or not self.direct < pairs <= MAX_PAIRS:
+            raise ParameterError(
+                f"pairs: expected true, or an integer above direct, which is {self.direct}, and up"
+                f" to {MAX_PAIRS}",
+                field="pairs",
+            )
+        return pairs
 
     @classmethod
     def designed(
@@ -176,6 +213,7 @@ class SplitQuestionnaire(Mechanism):
         *,
         prime: int | None = None,
         direct: int | None = None,
+        pairs: int | bool | None = None,
     ) -> "SplitQuestionnaire":
         """Return the mechanism with optimal views for tables of some numbers of attributes.
 
@@ -183,16 +221,16 @@ class SplitQuestionnaire(Mechanism):
         minimized. The default prime depends on the largest of these tables. Raises ParameterError
         if a parameter is outside its range, or SciPy, which optimizes the views, is missing.
         """
-        resolved = cls(gamma, (), public, prime=prime, direct=direct)
+        resolved = cls(gamma, (), public, prime=prime, direct=direct, pairs=pairs)
         design = _design()
         if prime is None:
             cells = design.count_largest_table(schema, public, max(importance))
             prime = design.decodable_prime(resolved.gamma, cells, resolved.prime)
-            resolved = cls(gamma, (), public, prime=prime, direct=direct)
-        answered = resolved.prime, resolved.direct
+            resolved = cls(gamma, (), public, prime=prime, direct=direct, pairs=pairs)
+        answered = resolved.prime, resolved.direct, resolved.pairs or 0
         weights = tuple(importance.items())
         views = design.choose_views(schema, resolved.gamma, frozenset(public), weights, *answered)
-        return cls(gamma, views, public, prime=resolved.prime, direct=resolved.direct)
+        return cls(gamma, views, public, **resolved._answered)
 
     @classmethod
     def designed_for(
@@ -204,22 +242,27 @@ class SplitQuestionnaire(Mechanism):
         *,
         prime: int | None = None,
         direct: int | None = None,
+        pairs: int | bool | None = None,
     ) -> "SplitQuestionnaire":
         """Return the mechanism with optimal views for wanted tables, and each attribute alone.
 
         The largest weighted error is minimized, as `wanted.demands` says. Raises as `designed`.
         """
-        resolved = cls(gamma, (), public, prime=prime, direct=direct)
+        resolved = cls(gamma, (), public, prime=prime, direct=direct, pairs=pairs)
         wanted = demands(schema, tables, public)
         design = _design()
         if prime is None:
             together = sizes_together(schema)
             cells = max(*schema.shape, *(prod(together[j] for j in table) for table, _ in wanted))
             prime = design.decodable_prime(resolved.gamma, cells, resolved.prime)
-            resolved = cls(gamma, (), public, prime=prime, direct=direct)
-        answered = resolved.prime, resolved.direct
+            resolved = cls(gamma, (), public, prime=prime, direct=direct, pairs=pairs)
+        answered = resolved.prime, resolved.direct, resolved.pairs or 0
         views = design.choose_views_for(schema, resolved.gamma, wanted, *answered)
-        return cls(gamma, views, public, tables, prime=resolved.prime, direct=resolved.direct)
+        return cls(gamma, views, public, tables, **resolved._answered)
+
+    @property
+    def _answered(self) -> _Answered:
+        return {"prime": self.prime, "direct": self.direct, "pairs": self.pairs}
 
     @classmethod
     def for_amplification(
@@ -243,8 +286,7 @@ class SplitQuestionnaire(Mechanism):
     def parameters(self) -> Parameters:
         return SplitQuestionnaireParameters(
             gamma=format_rational(self.gamma, "gamma"),
-            prime=self.prime,
-            direct=self.direct,
+            **self._answered,
             views=self.classes,
             public=self.public or None,
             tables=self.tables or None,
@@ -254,6 +296,7 @@ class SplitQuestionnaire(Mechanism):
         check_unperturbed(schema, self.public)
         check_views(schema, self.classes, self.public)
         public = tuple(sorted(schema.positions(self.public))) if self.public else ()
-        views = enumerate_views(schema, self.classes, self.gamma, self.prime, self.direct)
+        answered = self.prime, self.direct, self.pairs or 0
+        views = enumerate_views(schema, self.classes, self.gamma, *answered)
         check_wanted(schema, self.tables, self.public, views)
         return Perturbation(self, schema, views, public)

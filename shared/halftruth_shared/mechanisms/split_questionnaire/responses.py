@@ -1,15 +1,18 @@
-"""The response to a view: k-ary randomized response or a geometry, by their information."""
+"""The response to a view: k-ary randomized response, pairs or a geometry, by their information."""
 
 from bisect import bisect_left
 from fractions import Fraction
 from functools import cache, lru_cache
 from math import ceil
 
-from ...channels import SubsetResponse
+from ...channels import PairResponse, SubsetResponse
 from ...channels.geometry import count_points, is_prime
 
 #: Largest number of cells of a view.
 MAX_CELLS = 2**20
+
+#: Largest number of cells whose pairs are symbols.
+MAX_PAIRS = 512
 
 #: The largest prime below 2¹⁶, whose planes are the largest with fewer than 2³² points.
 MAX_PRIME = 65_521
@@ -31,6 +34,26 @@ def choose_prime(gamma: Fraction) -> int:
 
 
 @lru_cache
+def choose_pairs(gamma: Fraction, prime: int) -> tuple[int, int]:
+    """Return the largest numbers of cells for k-ary response, and for pairs.
+
+    k-ary response is as informative as pairs up to the first, pairs as a geometry up to the second.
+
+    >>> choose_pairs(Fraction(19), 19)
+    (28, 73)
+    """
+
+    def information(cells: int) -> tuple[Fraction, Fraction, Fraction]:
+        direct = response(gamma, cells, prime, direct=cells)
+        geometry = response(gamma, cells, prime, direct=0)
+        return direct.information, PairResponse.of(gamma, cells).information, geometry.information
+
+    found = [(cells, *information(cells)) for cells in range(3, MAX_PAIRS + 1)]
+    direct = max((cells for cells, single, pairs, _ in found if single >= pairs), default=2)
+    return direct, max((cells for cells, _, pairs, other in found if pairs >= other), default=2)
+
+
+@lru_cache
 def choose_direct(gamma: Fraction, prime: int) -> int:
     """Return the largest number of cells for which k-ary response is as informative as geometry.
 
@@ -48,14 +71,18 @@ def choose_direct(gamma: Fraction, prime: int) -> int:
 
 
 @cache
-def response(gamma: Fraction, cells: int, prime: int, direct: int) -> SubsetResponse:
+def response(
+    gamma: Fraction, cells: int, prime: int, direct: int, pairs: int = 0
+) -> SubsetResponse:
     """Return the response to a view with n ≥ 2 cells, where q = `prime` is that of the geometry.
 
-    Up to `direct` cells it is k-ary randomized response. With more cells, the geometry has the
-    smallest dimension t ≥ 3 with a point for each cell.
+    Up to `direct` cells it is k-ary randomized response, then up to `pairs` cells pairs. With more
+    cells, the geometry has the smallest dimension t ≥ 3 with a point for each cell.
     """
     if cells <= direct:
         return SubsetResponse(gamma, cells, cells, 1, 0, Fraction(0))
+    if cells <= pairs:
+        return PairResponse.of(gamma, cells)
     dimension = 3
     while count_points(prime, dimension) < cells:
         dimension += 1

@@ -47,7 +47,12 @@ class ViewClass(
 
 
 def enumerate_views(
-    schema: Schema, classes: Sequence[ViewClass], gamma: Fraction, prime: int, direct: int
+    schema: Schema,
+    classes: Sequence[ViewClass],
+    gamma: Fraction,
+    prime: int,
+    direct: int,
+    pairs: int = 0,
 ) -> tuple[View, ...]:
     """Return all views, class by class.
 
@@ -69,7 +74,7 @@ def enumerate_views(
                 f"views: one of {cells} cells ({names}); expected at most {MAX_CELLS}",
                 field="views",
             )
-        answered = response(gamma, cells, prime, direct)
+        answered = response(gamma, cells, prime, direct, pairs)
         groups = collapsed.intersection(positions) if len(positions) > 1 else frozenset[int]()
         views.append(View(positions, shape, weight, answered, first, groups))
         first += answered.symbols
