@@ -8,7 +8,7 @@ import csv
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from io import StringIO
@@ -268,6 +268,9 @@ def draft_from_records(
         for column in asked
         if delimiter != "," or not column.is_unchanged
     ]
+    if _COUNT in set(headers) - {column.header for column in asked} and not people:
+        # A pilot would read it as numbers of people.
+        changed.append(_COUNT)
     return DraftedSurvey(
         text, Survey.from_toml(text), tuple(notes), tuple(changed), tuple(asked), tuple(cells)
     )
@@ -555,7 +558,7 @@ def _convert_texts(counts: Counter[str], rows: int) -> _Asked | _Left:
     length = sum(len(value) * count for value, count in counts.items()) / answers
     if max(map(len, counts)) > _LONGEST or (length > _MEAN_LENGTH and len(counts) > _MOST):
         return _Left("it has free text, which cannot be perturbed")
-    order = _find_order(counts)
+    order = find_order(counts)
     if order:
         return _Asked({"categories": order, "ordered": True}, {}, _note_rare(counts, answers))
     ranked = sorted(counts, key=lambda value: (-counts[value], value))
@@ -574,23 +577,27 @@ def _convert_texts(counts: Counter[str], rows: int) -> _Asked | _Left:
     return _Asked({"categories": categories}, dict.fromkeys(rare, other), [note] if rare else [])
 
 
-def _find_order(counts: Counter[str]) -> list[str]:
-    """Return the answers in their order, if they have one."""
-    if len(counts) > _MOST_ORDERED:
+def find_order(answers: Collection[str]) -> list[str]:
+    """Return the answers in their order, if they have one; else an empty list.
+
+    >>> find_order(["often", "never"]), find_order(["5 to 9", "under 5"]), find_order(["b", "a"])
+    (['never', 'often'], ['under 5', '5 to 9'], [])
+    """
+    if len(answers) > _MOST_ORDERED:
         return []
-    folded = {value.casefold(): value for value in counts}
+    folded = {value.casefold(): value for value in answers}
     for ranks in _RANKS:
-        if folded.keys() <= ranks.keys() and len(folded) == len(counts):
+        if folded.keys() <= ranks.keys() and len(folded) == len(answers):
             return [folded[word] for word in sorted(folded, key=ranks.__getitem__)]
-    classes = {value: _CLASS.match(_THOUSANDS.sub("", value)) for value in counts}
+    classes = {value: _CLASS.match(_THOUSANDS.sub("", value)) for value in answers}
     keys = {
         value: (Fraction(found["number"]), not found["below"])
         for value, found in classes.items()
         if found
     }
-    if len(keys) < len(counts) or len(set(keys.values())) < len(counts):
+    if len(keys) < len(answers) or len(set(keys.values())) < len(answers):
         return []
-    return sorted(counts, key=keys.__getitem__)
+    return sorted(answers, key=keys.__getitem__)
 
 
 def _note_rare(counts: Counter[str], answers: int) -> list[str]:

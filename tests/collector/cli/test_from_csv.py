@@ -364,3 +364,9 @@ def test_a_column_count_has_the_number_of_people_of_a_line(command):
     schema = read_survey("s.toml").schema
     assert schema.attributes[0].categories == ("x", "y", "z", "other")
     assert Pilot("true.csv", schema)(["a"]).tolist() == [500, 480, 300, 1]
+
+
+def test_another_column_count_that_is_left_out_is_named(command):
+    columns = {"count": [f"word {i}" for i in range(PEOPLE)], "b": cycle("x", "y")}
+    _, _, said = drafted(command, columns)
+    assert "columns of people.csv: count; --records FILE" in said
