@@ -54,9 +54,16 @@ def _chosen(command: C) -> C:
     return command
 
 
-@click.group(cls=Commands, places={"from-csv": "from_csv:from_csv", "invite": "invite:invite"})
+@click.group(
+    cls=Commands,
+    places={
+        "from-csv": "from_csv:from_csv",
+        "invite": "invite:invite",
+        "new": "new_survey:new",
+    },
+)
 def survey() -> None:
-    """Draft, import, check, publish, sign, list, open, close and delete surveys."""
+    """Write, import, check, publish, sign, list, open, close and delete surveys."""
 
 
 @survey.command()
