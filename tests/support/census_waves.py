@@ -104,7 +104,7 @@ class Sender:
         for number, view in enumerate(self.views):
             rows = np.flatnonzero(views == number)
             if rows.size:
-                answer = view.channel.draw_many(cells[rows], draw)
+                answer = view.channel.draw_many(cells[rows, None], draw)[:, 0]
                 found[rows] = view.first + answer
         return found[:, None]
 
