@@ -141,6 +141,17 @@ def start(survey: Survey) -> MicrodataQuery:
     return MicrodataQuery(modelled=connected(survey, MODELLED_CELLS))
 
 
+def check_work(survey: Survey, query: MicrodataQuery) -> None:
+    """Refuse a model that is too large; for all questions, name some that a model can be about."""
+    try:
+        check_model(survey, query)
+    except DomainTooLarge as error:
+        if query.modelled or query.attributes:
+            raise
+        few = ", ".join(connected(survey, MODELLED_CELLS))
+        raise DomainTooLarge(f"{error}, such as {few}", field=error.field) from None
+
+
 ANALYSIS = Analysis(
     query=MicrodataQuery,
     title="Weighted records",
@@ -149,7 +160,7 @@ ANALYSIS = Analysis(
     layout=layout,
     decide=decide,
     state=state,
-    check_work=check_model,
+    check_work=check_work,
     pictured=False,
     placeholder="A row for each combination of answers with its weight and replicate weights, for R"
     " and for Python. Show makes them: the model behind them takes some seconds.",

@@ -141,3 +141,12 @@ def test_a_table_tells_apart_the_questions_that_are_asked_with_the_chosen_ones(p
     assert "and independence of q0 and q1 given the other answers" in said
     assert "No report asks q0 and q1 together." in said
     assert page("/table?attributes=q0%2Cq1&estimate=model").status_code == 422
+
+
+def test_weighted_records_of_all_questions_name_those_that_a_model_can_be_about(page):
+    answer = page("/microdata?max_rows=1000")
+    assert answer.status_code == 422
+    assert "so fewer attributes, such as q0, q1, q2, q5, q7, q9, q11" in answer.text
+    form = Choices(page("/microdata").text).boxes
+    [modelled] = [names for key, names in form.items() if key[0] == "modelled"]
+    assert len(modelled) == len(SIZES)
