@@ -8,7 +8,7 @@ charts of all analyses are created here.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import msgspec
 import numpy as np
@@ -16,11 +16,12 @@ import numpy as np
 from ..columns import Codes
 from ..deadlines import check_deadline
 from .blocks import Block, Show
+from .caveats import Caveat
 from .charts import Axis, Chart, Curve, CurveChart, EstimateChart, HeatMap, Panel
 from .charts import Reference as Line
 from .keys import Key, key_text
 from .labels import NAMES, Labels
-from .long_table import Row, decision, is_significant
+from .long_table import Row, Rows, Selection, Tidy, decision, is_significant
 from .quantities import Quantity, quantity
 from .wording import (
     GAP,
@@ -36,14 +37,39 @@ from .wording import (
     with_interval,
 )
 
-if TYPE_CHECKING:
-    from .result import Result
-
 #: Marks of estimates that are significantly above or below the value of no effect.
 MORE, LESS = "▲", "▼"
 
 #: Largest combined code of keys before renumbering, to avoid overflow.
 _LARGE = 2**31
+
+
+class Tabled(Tidy, Protocol):
+    """What is read of a result for tables and charts; `Result` has it."""
+
+    @property
+    def survey(self) -> str: ...
+
+    @property
+    def query(self) -> Any: ...
+
+    @property
+    def selection(self) -> Selection | None: ...
+
+    @property
+    def caveats(self) -> list[Caveat]: ...
+
+    @property
+    def headline(self) -> str: ...
+
+    @property
+    def layout(self) -> list[Block]: ...
+
+    @property
+    def rows(self) -> Rows: ...
+
+    def key(self, name: str) -> Key:
+        """Return a key by name."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +130,7 @@ class Arranged:
     values of `keys` are labels.
     """
 
-    def __init__(self, result: "Result[Any]", block: Block, labels: Labels = NAMES) -> None:
+    def __init__(self, result: Tabled, block: Block, labels: Labels = NAMES) -> None:
         self.result, self.block, self.labels = result, block, labels
         self.keys = {key.name: labels.key(key, result.keys) for key in result.keys}
         self.lines = [self.keys[name] for name in block.lines]
@@ -285,7 +311,7 @@ def _heading(arranged: Arranged, show: Show, part: str, over: str) -> str:
     return over if over and alone else f"{over}: {name}" if over else name
 
 
-def confidence(result: "Result[Any]") -> float:
+def confidence(result: Tabled) -> float:
     """Return the confidence level of the intervals of a result."""
     return float(getattr(result.query, "confidence", 0.95))
 
@@ -366,7 +392,7 @@ def _cell(
     return Cell(text, _as_number(text))
 
 
-def _mark(result: "Result[Any]", row: Row) -> str:
+def _mark(result: Tabled, row: Row) -> str:
     if row.statistic is None or not is_significant(row, confidence(result)):
         return ""
     # A non-breaking space keeps the mark on the line of the estimate.

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from .blocks import Block
 from .caveats import few, listed, sentences
 from .charts import Chart
 from .labels import NAMES, Labels
-from .layout import Arranged, Grid, confidence
+from .layout import Arranged, Grid, Tabled, confidence
 from .quantities import quantity
 from .showing import (
     NO_INTERACTIONS,
@@ -24,9 +24,6 @@ from .showing import (
     of_reports,
     text_table,
 )
-
-if TYPE_CHECKING:
-    from .result import Result
 
 #: Largest number of rows of a table in a notebook.
 MOST_ROWS = 60
@@ -109,7 +106,7 @@ def _more(part: Arranged) -> list[str]:
 
 
 def present(
-    result: "Result[Any]",
+    result: Tabled,
     labels: Labels = NAMES,
     *,
     title: str = "",
@@ -152,7 +149,7 @@ def _basis(every: Sequence[str], finding: str) -> Iterator[str]:
             yield sentence
 
 
-def _intervals(result: "Result[Any]") -> str:
+def _intervals(result: Tabled) -> str:
     if not (result.estimates.texts("set").codes >= 0).any():
         return ""
     whom = {"population": "the population", "respondents": "exactly these respondents"}
@@ -161,7 +158,7 @@ def _intervals(result: "Result[Any]") -> str:
     return f"; {wording.percent(confidence(result))} intervals{adjusted} for {target}"
 
 
-def _selected(result: "Result[Any]") -> Iterator[str]:
+def _selected(result: Tabled) -> Iterator[str]:
     chosen = result.selection
     if chosen is not None:
         yield (
@@ -196,7 +193,7 @@ def _names(parts: Sequence[Arranged], rows: Sequence[int]) -> list[str]:
     ]
 
 
-def _undefined(result: "Result[Any]", parts: Sequence[Arranged]) -> Iterator[str]:
+def _undefined(result: Tabled, parts: Sequence[Arranged]) -> Iterator[str]:
     """Name the undefined estimates, in one sentence for each reason."""
     column = result.estimates.texts("undefined")
     places = [(int(column.codes[i]), int(i)) for i in np.flatnonzero(column.codes >= 0)[:2_000]]
@@ -207,7 +204,7 @@ def _undefined(result: "Result[Any]", parts: Sequence[Arranged]) -> Iterator[str
             yield f"Undefined, because {column.levels[code]}: {few(names, _NAMED)}."
 
 
-def _imprecise(result: "Result[Any]", parts: Sequence[Arranged]) -> Iterator[str]:
+def _imprecise(result: Tabled, parts: Sequence[Arranged]) -> Iterator[str]:
     """Name the estimates that are not usable, or barely usable."""
     is_said = any(each.code == "precision" and "question" in each.values for each in result.caveats)
     if is_said or contradicted(result) or contradicted_model(result):
@@ -239,7 +236,7 @@ def _imprecise(result: "Result[Any]", parts: Sequence[Arranged]) -> Iterator[str
             yield f"{grade}: {few(names, _NAMED)}."
 
 
-def _impossible(result: "Result[Any]") -> list[str]:
+def _impossible(result: Tabled) -> list[str]:
     """Explain estimates outside the possible range; empty without such estimates."""
     table = result.estimates
     lower = np.array([quantity(name).lower for name in table.texts("quantity").levels] or [0.0])
