@@ -115,7 +115,7 @@ export class Attribute {
       groups.every(([name, [first, ...more]]) => !categories.includes(name) || (first === name && more.length === 0));
     const isInOrder = !isOrdered || valid.filter((owner, i) => owner !== valid[i - 1]).length === rest;
     if (!fits || !isInOrder || rest < 2 || rest >= valid.length) {
-      throw fault(this.name, "collapsed: expected each answer in one of two or more groups");
+      throw fault(this.name, "collapsed: expected two or more groups of all answers");
     }
     return { names: order.map((owner) => groups[owner][0]), codes: owners.map((owner) => order.indexOf(owner)) };
   }

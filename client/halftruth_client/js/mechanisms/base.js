@@ -37,8 +37,8 @@ import { ONE } from "../rational.js";
  * @typedef {object} Response
  * @property {(codes: readonly number[], below: RandomBelow) => number[]} draw
  * @property {(axes: readonly number[]) => Rational | null} amplification
- *   Largest likelihood ratio of a report between answers that differ in these codes only; null if a report
- *   can rule them out.
+ *   Largest likelihood ratio of a report between answers that differ in these codes only, at least one; null
+ *   if a report can rule them out.
  * @property {(sent: readonly number[], codes: readonly number[], axes: readonly number[]) => Likelihoods} likelihoods
  *   Other answers differ in these codes only.
  * @property {() => Fit} fit
@@ -107,7 +107,9 @@ export class Mechanism {
       ? { names: schema.names, shape: schema.shape }
       : { names: [...names, "(symbol)"], shape: [...shape, BigInt(first + last.symbols)] };
     // Views that are drawn have the same amplification, so one view for each attribute is enough.
-    const owners = new Map(this.views.flatMap((view) => view.positions.map((j) => [j, view])));
+    /** @type {Map<number, View>} */
+    const owners = new Map();
+    for (const view of this.views) for (const j of view.positions) owners.set(j, view);
     this.bounding = [...new Set(owners.values())];
   }
 
@@ -116,7 +118,12 @@ export class Mechanism {
    * @type {(known: ReadonlySet<string>) => Rational | null} */
   amplification(known) {
     if (this.unperturbed.some((j) => !known.has(this.schema.names[j]))) return null;
-    return largest(this.bounding.map((view) => view.response.amplification(this.#axes(view, known))));
+    return largest(
+      this.bounding.flatMap((view) => {
+        const axes = this.#axes(view, known);
+        return axes.length > 0 ? view.response.amplification(axes) : [];
+      }),
+    );
   }
 
   /** Axes of the attributes of a view that are not known.
@@ -166,10 +173,10 @@ export class Mechanism {
     return [positions.reduce((sum, j, i) => sum * shape[i] + code(j), 0)];
   }
 
-  /** Code of the group of each answer to an attribute.
+  /** Code of the group of each answer to a collapsed attribute.
    * @param {number} j */
   #groupsOf(j) {
-    return this.schema.attributes[j].groups?.codes ?? [];
+    return /** @type {import("../attribute.js").Groups} */ (this.schema.attributes[j].groups).codes;
   }
 
   /** Probabilities of a report given its view; other answers agree on the known attributes.
@@ -178,8 +185,9 @@ export class Mechanism {
     const [view, sent] = this.#read(values);
     const found = view.response.likelihoods(sent, this.#input(view, codes), this.#axes(view, known));
     const { own, others } = found;
-    const alike = view.collapsed.map((j) => this.#groupsOf(j).filter((group, _, all) => group === all[codes[j]]));
-    if (others === null || alike.every(({ length }) => length < 2)) return found;
+    const isAlone = (/** @type {number} */ j) =>
+      this.#groupsOf(j).filter((group, _, all) => group === all[codes[j]]).length < 2;
+    if (others === null || view.collapsed.every(isAlone)) return found;
     // Another answer of the same group is as likely.
     return { own, others: { least: least([own, others.least]), most: most([own, others.most]) } };
   }

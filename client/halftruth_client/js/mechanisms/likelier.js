@@ -16,9 +16,8 @@ export class Likelier {
     this.kept = weight.times(this.chance);
   }
 
-  /** @param {readonly number[]} axes */
-  amplification(axes) {
-    return axes.length > 0 ? this.gamma : ONE;
+  amplification() {
+    return this.gamma;
   }
 
   fit() {

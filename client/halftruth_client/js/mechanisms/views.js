@@ -9,6 +9,10 @@ const MOST_SYMBOLS = 2 ** 32 - 1;
 const MOST_WEIGHT = 2 ** 32 - 1;
 const MEMBERS = ["attributes", "choose", "weight"];
 
+/** Shared by all views without groups, since there can be many.
+ * @type {readonly number[]} */
+const NONE = [];
+
 /**
  * @import { View } from "./base.js"
  * @import { Subset } from "./subset.js"
@@ -75,6 +79,7 @@ export function positionsOf(names, schema, field) {
 export function expand(schema, classes, respond) {
   const sizes = schema.shape.map(Number);
   const grouped = schema.attributes.map(({ groups }) => groups?.names.length ?? 0);
+  const hasGroups = grouped.some(Boolean);
   /** @type {Map<number, Subset>} */
   const responses = new Map();
   /** @type {View[]} */
@@ -93,7 +98,7 @@ export function expand(schema, classes, respond) {
     );
     for (const union of unions) {
       const positions = union.sort((a, b) => a - b);
-      const collapsed = positions.length > 1 ? positions.filter((j) => grouped[j] > 0) : [];
+      const collapsed = hasGroups && positions.length > 1 ? positions.filter((j) => grouped[j]) : NONE;
       const shape = positions.map((j) => (collapsed.includes(j) ? grouped[j] : sizes[j]));
       const cells = shape.reduce((product, size) => product * size, 1);
       if (cells > MOST_CELLS) throw wrong(`expected at most ${MOST_CELLS} cells of each`);
