@@ -66,6 +66,7 @@ ELSEWHERE = {
     "halftruth-relayctl": "needs the service's user; tests/docker/test_units.py runs this wrapper",
     "(umask 077; halftruthctl": "needs the service's user, as above",
     "systemctl": "needs systemd; tests/docker/test_units.py reads these units",
+    "halftruth survey new": "asks questions; its own test answers them",
     "createdb": "the server of the tests has a database made already",
     "echo": "writes settings of containers and services",
     "digest": "needs a registry of images",
@@ -150,6 +151,9 @@ def template(tmp_path_factory):
     shutil.copyfile(DOCS / "examples" / "health.json", made / "questionnaire.json")
     for name in ("health", "habits", "survey"):
         (made / f"{name}.toml").write_text(SURVEY.format(id=name), encoding="utf-8")
+    people = [f"{k % 2},{k % 3},{'mf'[k % 2]},{20 + k % 50}" for k in range(200)]
+    lines = "\n".join(["smoker,drinks,sex,age", *people])
+    (made / "people.csv").write_text(f"{lines}\n", encoding="utf-8")
     (made / "margins.toml").write_text("[town]\nbig = 0.3\nsmall = 0.7\n", encoding="utf-8")
     health = read_survey(made / "health.toml")
     batch = {"digest": health.digest, "reports": [{"id": str(uuid4()), "values": [0]}]}

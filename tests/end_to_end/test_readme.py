@@ -62,7 +62,7 @@ def test_all_lines_of_the_readme_work_in_order(tmp_path, monkeypatch, capsys):
         assert "support" in printed
         assert "smoker drinks" in printed
     found = commands()
-    assert len(found) == 3
+    assert len(found) == 4
     for command in found:
         main(shlex.split(command)[1:])
         assert capsys.readouterr().out, command

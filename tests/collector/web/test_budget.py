@@ -72,7 +72,8 @@ def compute_for_ever(started=None):
         (
             "microdata",
             "attributes",
-            "attributes: a model of 1048576 cells; expected at most 262144, so fewer attributes",
+            "attributes: a model of 1048576 cells; expected at most 262144, so fewer attributes,"
+            f" such as {', '.join(f'q{j}' for j in range(14))}",
         ),
     ],
 )

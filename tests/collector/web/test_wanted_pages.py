@@ -147,6 +147,10 @@ def test_weighted_records_of_all_questions_name_those_that_a_model_can_be_about(
     answer = page("/microdata?max_rows=1000")
     assert answer.status_code == 422
     assert "so fewer attributes, such as q0, q1, q2, q5, q7, q9, q11" in answer.text
+    # Files of all questions are not offered.
+    export = page("/export").text
+    assert "since no model holds all questions" in export
+    assert "microdata?format" not in export
     form = Choices(page("/microdata").text).boxes
     [modelled] = [names for key, names in form.items() if key[0] == "modelled"]
     assert len(modelled) == len(SIZES)

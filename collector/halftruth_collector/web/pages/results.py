@@ -138,7 +138,10 @@ def export(survey_id: str) -> tuple[str, int]:
     query, problem, status, no_records = None, None, 200, None
     records = ANALYSES["microdata"]
     try:
-        records.check_work(survey, records.start(survey))
+        records.check_work(survey, records.query())
+        some: Any = records.start(survey)
+        if some.modelled is not None:
+            no_records = f"Reports connect only some of them, such as {', '.join(some.modelled)}"
     except HalftruthError as error:
         no_records = str(error)
     try:
