@@ -2,6 +2,7 @@
 
 import base64
 from collections import Counter
+from contextvars import copy_context
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from threading import Event
@@ -22,6 +23,11 @@ from scipy.stats import chi2
 from sqlalchemy import event, update
 
 pytestmark = on_both
+
+
+def run(passing):
+    """Run it in a context of its own, as in its thread, since it names the relay as the actor."""
+    copy_context().run(passing.run)
 
 
 def statuses(parties):
@@ -228,7 +234,7 @@ def test_batches_are_released_at_quarters_of_an_hour(make, monkeypatch):
             return len(counted) > 7
 
     monkeypatch.setattr(module, "time", SimpleNamespace(time=lambda: now[0]))
-    Passing(parties.relay_store, Stopping(), clock=lambda: now[0]).run()
+    run(Passing(parties.relay_store, Stopping(), clock=lambda: now[0]))
     # What is full at the start is released, then after 900 s, then after 1 800 s.
     assert counted == [0, 5, 5, 15, 15, 15, 30, 30]
 
@@ -313,7 +319,7 @@ def test_each_outage_of_the_database_is_logged_once(make, monkeypatch, caplog):
 
     monkeypatch.setattr(module, "_PAUSE", 0)
     monkeypatch.setattr(passing, "look", look)
-    passing.run()
+    run(passing)
     said = [r.getMessage() for r in caplog.records if "unavailable" in r.getMessage()]
     assert said == ["unavailable: gone"] * 2
 
