@@ -28,7 +28,7 @@ from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
 from halftruth_shared.protocol.sealing import create_sealing_key
 from installed import missing
 from jinja2.bccache import Bucket, BytecodeCache
-from sqlalchemy import Engine, create_engine
+from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
 from werkzeug.routing import Rule
@@ -82,6 +82,30 @@ class Route(Rule):
 
 Flask.url_rule_class = Route
 
+
+class Statements(dict[Any, Any]):
+    """Cache of compiled SQL, shared by the engines of all databases of one kind in this process.
+
+    The cache of an engine has its dialect in each key, and compiling anew for each test takes a
+    tenth of the time of tests with a database.
+    """
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        return super().get((type(key[0]), *key[1:]), default)
+
+    def __setitem__(self, key: Any, compiled: Any) -> None:
+        super().__setitem__((type(key[0]), *key[1:]), compiled)
+
+
+STATEMENTS = Statements()
+
+
+@event.listens_for(Engine, "engine_connect")
+def share_statements(connection: Connection) -> None:
+    """Let an engine use the shared cache from its first connection on."""
+    connection.engine._compiled_cache = STATEMENTS
+
+
 # Importing the tests leaves no garbage, for which every collection would look through all modules.
 gc.disable()
 
@@ -93,8 +117,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Exclude imported modules from garbage collection, which took a sixth of the time."""
+    """Exclude imported modules from garbage collection, which took a sixth of the time.
+
+    Fewer collections of what tests leave save another twentieth.
+    """
     gc.freeze()
+    gc.set_threshold(50_000, 10, 10)
     gc.enable()
 
 
