@@ -91,6 +91,7 @@ def test_advice_says_what_is_detectable_and_what_would_do(planned):
     assert bool(further) == (not all(enough))
 
 
+@pytest.mark.nightly
 def test_the_number_of_respondents_that_is_named_is_enough():
     detect = ["drugs by age: 10 points"]
     result = plan(SURVEY, query_of(detect))
