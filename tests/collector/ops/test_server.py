@@ -37,7 +37,8 @@ def refuses(url: str) -> bool:
     """Return whether connections are refused."""
     try:
         connect(url).close()
-    except ConnectionRefusedError:
+    # One that is waiting to be taken when the server stops listening is reset.
+    except (ConnectionRefusedError, ConnectionResetError):
         return True
     return False
 
