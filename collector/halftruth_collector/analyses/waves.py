@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import numpy as np
 from halftruth_shared import (
+    Attribute,
     HalftruthError,
     ParameterError,
     Protection,
-    Schema,
     Survey,
 )
 from halftruth_shared.analyses.waves import WavesQuery
@@ -34,6 +34,7 @@ from halftruth_shared.results.claims import Claim, Test
 from ..estimation.answers import category_code
 from ..estimation.bounds import Array
 from ..estimation.estimates import Estimates
+from ..estimation.groups import in_detail
 from ..estimation.selection import adjusted_p_values
 from ..estimation.waves import Rows, contrast, levels_of, slope_weights, stacked
 from .base import Analysis, AnalysisContext, RowBuilder, answers_to, clearest, first_wanted
@@ -75,7 +76,7 @@ def compute(counted: AnalysisContext, query: WavesQuery) -> Result[WavesQuery]:
     for name in names:
         asked = []
         for place, wave in waves:
-            about, reason = _difference(schema, wave, name, query.groups)
+            about, reason = _difference(counted, wave, name, query.groups)
             levels: dict[Rows, Estimates] = {}
             if reason in ("", _REWORDED):
                 try:
@@ -144,11 +145,19 @@ def _waves(counted: AnalysisContext) -> tuple[list[tuple[int, AnalysisContext]],
     return sorted(taken, key=lambda pair: pair[0]), caveats
 
 
+def _condition(wave: AnalysisContext, attribute: Attribute) -> Mapping[str, Sequence[str]]:
+    """Return the condition of an attribute, by answers in detail; empty if it does not matter."""
+    if not attribute.ask_if:
+        return {}
+    asked = in_detail(wave.survey.schema)
+    return asked.attributes[asked.position(attribute.name)].ask_if
+
+
 def _difference(
-    schema: Schema, wave: AnalysisContext, name: str, groups: str | None
+    counted: AnalysisContext, wave: AnalysisContext, name: str, groups: str | None
 ) -> tuple[str, str]:
     """Return the question of a wave that differs, and the reason; empty without a difference."""
-    asked = wave.estimator.schema
+    schema, asked = counted.estimator.schema, wave.estimator.schema
     for about in filter(None, (name, groups)):
         attribute, reason = schema.attributes[schema.position(about)], ""
         if about not in asked.names:
@@ -156,7 +165,7 @@ def _difference(
         other = asked.attributes[asked.position(about)]
         if (other.categories, other.missing) != (attribute.categories, attribute.missing):
             reason = "other answers"
-        elif other.ask_if != attribute.ask_if:
+        elif _condition(wave, other) != _condition(counted, attribute):
             reason = "asked after other answers"
         elif other.label != attribute.label:
             reason = _REWORDED

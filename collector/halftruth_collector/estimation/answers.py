@@ -1,6 +1,7 @@
 """Categories of attributes by name and code: valid answers, missing ones, and presence."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from halftruth_shared import Attribute, ParameterError, Schema
@@ -92,3 +93,17 @@ def answered(
     kept = np.ix_(*(answer_codes(schema.attributes[schema.position(name)]) for name in names))
     cells = np.arange(support.size).reshape(support.shape)[kept].ravel()
     return support[kept], covariance[np.ix_(cells, cells)]
+
+
+def with_condition(attribute: Attribute, names: Mapping[str, Mapping[str, str]]) -> Attribute:
+    """Return an attribute whose condition (`ask_if`) has other names of answers.
+
+    `names` are by attribute and answer; several answers can get the same name.
+    """
+    if not attribute.ask_if:
+        return attribute
+    conditions = {
+        name: tuple(dict.fromkeys(names.get(name, {}).get(each, each) for each in answers))
+        for name, answers in attribute.ask_if.items()
+    }
+    return replace(attribute, ask_if=conditions)

@@ -6,14 +6,53 @@ question by itself, and *in groups* all questions together. In each reading, an 
 view has in the other form has a position beyond the schema, which no table contains.
 """
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from halftruth_shared import Attribute, Perturbation, Schema, Survey
+from halftruth_shared.attribute import NOT_ASKED
 from halftruth_shared.mechanisms import View
 from numpy.typing import NDArray
+
+from .answers import with_condition
+from .bounds import Array
+
+
+@dataclass(frozen=True, repr=False)
+class GroupedSchema(Schema):
+    """Schema whose answers are groups of the answers in another one, `detail`.
+
+    A condition (`ask_if`) names each group with an answer that `detail` names. So of the people
+    in such a group some can be asked and others not: `records_of_cells`.
+    """
+
+    detail: Schema
+
+    __hash__ = Schema.__hash__
+
+    def __reduce__(self) -> tuple[type[Schema], tuple[Any, ...]]:
+        return GroupedSchema, (self.attributes, self.detail)
+
+
+def with_attributes(schema: Schema, attributes: Sequence[Attribute]) -> Schema:
+    """Return a schema of some attributes of another one, perhaps with other properties.
+
+    Their answers are unchanged, so it has groups of answers if the other schema has.
+    """
+    if not isinstance(schema, GroupedSchema):
+        return Schema(tuple(attributes))
+    detail = schema.detail
+    own = tuple(detail.attributes[detail.position(each.name)] for each in attributes)
+    return GroupedSchema(tuple(attributes), Schema(own))
+
+
+def in_detail(schema: Schema) -> Schema:
+    """Return the schema with answers in detail; one without groups is returned itself."""
+    return schema.detail if isinstance(schema, GroupedSchema) else schema
 
 
 def group_codes(attribute: Attribute) -> NDArray[np.int64]:
@@ -92,26 +131,75 @@ def survey_in_groups(survey: Survey) -> Survey:
     return read
 
 
-def _grouped(schema: Schema) -> Schema:
+def records_of_cells(schema: Schema) -> Array:
+    """Return the number of records that are consistent with all conditions, by cell of a table.
+
+    Records have answers in detail, so a cell of groups has one for each combination of answers in
+    these groups. Conditions (`ask_if`) on attributes outside the schema are ignored.
+    """
+    detail = in_detail(schema)
+    conditions = {
+        j: attribute.ask_if
+        for j, attribute in enumerate(detail.attributes)
+        if attribute.ask_if and set(attribute.ask_if) <= set(detail.names)
+    }
+    # Answers of one group that satisfy the same conditions are equivalent, so the table has an
+    # entry for each kind of answers: their group, and whether they satisfy each condition.
+    kinds: list[list[tuple[int, ...]]] = []
+    for attribute in detail.attributes:
+        named = [each[attribute.name] for each in conditions.values() if attribute.name in each]
+        codes = attribute.groups.codes if detail is not schema else range(len(attribute.categories))
+        kinds.append(
+            [
+                (code, *(answer in answers for answers in named))
+                for code, answer in zip(codes, attribute.categories, strict=True)
+            ]
+        )
+    numbers = [Counter(each) for each in kinds]
+    order = [sorted(each) for each in numbers]
+    shape = tuple(map(len, order))
+    places = np.indices(shape, sparse=True)
+    records = np.ones(shape)
+    for axis, (number, kept) in enumerate(zip(numbers, order, strict=True)):
+        records = records * np.array([number[kind] for kind in kept])[places[axis]]
+
+    def holds(axis: int, answers: Collection[str]) -> NDArray[np.bool_]:
+        """Return whether the answers to a question are among some, for each kind of them."""
+        names = detail.attributes[axis].categories
+        true = {kind for kind, name in zip(kinds[axis], names, strict=True) if name in answers}
+        return np.array([kind in true for kind in order[axis]])[places[axis]]
+
+    for j, condition in conditions.items():
+        asked = np.array(True)
+        for name, answers in condition.items():
+            asked = asked & holds(detail.position(name), answers)
+        records = records * (asked ^ holds(j, (NOT_ASKED,)))
+    for axis, kept in enumerate(order):
+        first = np.unique([kind[0] for kind in kept], return_index=True)[1]
+        records = np.add.reduceat(records, first, axis=axis)
+    return records
+
+
+def _grouped(schema: Schema) -> GroupedSchema:
     """Return the attributes with groups for answers."""
     names = {
         attribute.name: {
-            answer: attribute.groups.names[code]
+            # A missing category keeps its name, which has a meaning.
+            answer: answer if answer in attribute.missing else attribute.groups.names[code]
             for answer, code in zip(attribute.categories, attribute.groups.codes, strict=True)
         }
         for attribute in schema.attributes
         if attribute.collapsed
     }
-    return Schema(tuple(_grouped_attribute(each, names) for each in schema.attributes))
+    return GroupedSchema(
+        tuple(_grouped_attribute(each, names) for each in schema.attributes), schema
+    )
 
 
 def _grouped_attribute(attribute: Attribute, names: Mapping[str, Mapping[str, str]]) -> Attribute:
-    conditions = {
-        name: tuple(dict.fromkeys(names.get(name, {}).get(each, each) for each in answers))
-        for name, answers in attribute.ask_if.items()
-    }
+    attribute = with_condition(attribute, names)
     if attribute.name not in names:
-        return replace(attribute, ask_if=conditions) if attribute.ask_if else attribute
+        return attribute
     own = names[attribute.name]
     categories = tuple(dict.fromkeys(own.values()))
     items = attribute.items
@@ -121,10 +209,8 @@ def _grouped_attribute(attribute: Attribute, names: Mapping[str, Mapping[str, st
         collapsed=None,
         # A group counts if each of its answers does.
         items=items and tuple(c for c in categories if {a for a in own if own[a] == c} <= {*items}),
-        missing=tuple(own[each] for each in attribute.missing),
         kind="choice",
         number=None,
-        ask_if=conditions,
         answers={c: text for c, text in attribute.answers.items() if c in categories},
         short_answers={c: text for c, text in attribute.short_answers.items() if c in categories},
     )

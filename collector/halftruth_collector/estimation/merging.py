@@ -1,6 +1,6 @@
 """Categories merged into one: a coarser table, as a linear map along each of its axes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -8,7 +8,7 @@ from halftruth_shared import Attribute, ParameterError, Schema
 from halftruth_shared.analyses.base import Merge
 from halftruth_shared.deadlines import check_deadline
 
-from .answers import category_codes
+from .answers import category_codes, with_condition
 from .bounds import SIGNIFICANT
 from .table import Table
 
@@ -60,7 +60,7 @@ class Merging:
             for fine, coarse in zip(self.whole.attributes, attributes, strict=True)
             if fine.name in self.parts
         }
-        return Schema(tuple(_with_condition(each, names) for each in attributes))
+        return Schema(tuple(with_condition(each, names) for each in attributes))
 
     def among(self, schema: Schema) -> "Merging":
         """Restrict the merging to the attributes of a schema."""
@@ -170,12 +170,3 @@ def _joined(labels: Sequence[str]) -> str:
     if len(joined) <= _LONGEST or len(labels) < _NAMED:
         return joined
     return f"{labels[0]} or {len(labels) - 1} others"
-
-
-def _with_condition(attribute: Attribute, names: Mapping[str, Mapping[str, str]]) -> Attribute:
-    """Return an attribute whose condition names merged categories."""
-    conditions = {
-        name: tuple(dict.fromkeys(names.get(name, {}).get(each, each) for each in answers))
-        for name, answers in attribute.ask_if.items()
-    }
-    return replace(attribute, ask_if=conditions) if attribute.ask_if else attribute

@@ -24,6 +24,7 @@ from halftruth_shared import (
     Series,
     SplitQuestionnaire,
     Survey,
+    ViewClass,
 )
 from halftruth_shared.protocol.reports import Report
 from sources import source_of
@@ -324,6 +325,23 @@ def test_changed_questions_are_listed_with_the_reason():
     ]
     changes = rows(result, "change", question="age")
     assert {(each["wave"], each["since"]) for each in changes} == {("4", "1")}
+
+
+def test_waves_that_ask_other_answers_of_the_same_group_are_not_compared():
+    groups = {"working": ["full", "part"], "not": ["none", "retired"]}
+    work = Attribute("work", ("full", "part", "none", "retired"), collapsed=groups)
+    pairs = SplitQuestionnaire(
+        "19", [ViewClass(attributes=(("work", "hours"),), choose=(2,), weight=1)]
+    )
+    waves = []
+    for wave, answer in ((1, "full"), (2, "part"), (3, "full")):
+        hours = Attribute("hours", ("few", "many"), ask_if={"work": [answer]})
+        each = survey(wave, work, hours, mechanism=pairs)
+        waves.append((each, np.arange(6).repeat(100)[:, None]))
+    result = asked(*waves, attributes=["hours"], groups="work", reference="not")
+    assert [each.sentence for each in result.caveats if each.weight == "warning"] == [
+        "Not compared: hours in wave 2 (asked after other answers).",
+    ]
 
 
 def test_waves_with_few_reports_and_second_surveys_of_a_wave_are_left_out():

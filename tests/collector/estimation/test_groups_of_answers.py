@@ -9,7 +9,12 @@ import numpy as np
 import pytest
 from dense_split import matrix
 from halftruth_collector.estimation import Counts, Estimator
-from halftruth_collector.estimation.groups import in_groups, survey_in_groups
+from halftruth_collector.estimation.groups import (
+    in_groups,
+    records_of_cells,
+    survey_in_groups,
+)
+from halftruth_collector.estimation.model.fit import feasible, fit_model, schema_of
 from halftruth_collector.estimation.reconstruction import of_perturbation
 from halftruth_collector.estimation.report_model import report_probabilities
 from halftruth_shared import Attribute, ParameterError, Schema, SplitQuestionnaire, Survey
@@ -290,3 +295,77 @@ def test_groups_are_read_from_every_form_of_the_table():
     np.testing.assert_allclose(spread[-1], 0.0, atol=1e-18)
     alone = table.unit_variance()
     np.testing.assert_allclose(alone.at(0.2).shape, (5,))
+
+
+#: Questions with conditions on some answers of a group: records are codes of work, hours and staff.
+WORK = ("full", "part", "none", "retired")
+WORK_GROUPS = {"working": WORK[:2], "not": WORK[2:]}
+
+
+def of_conditions():
+    """Return a survey that asks about hours if work is part, and about staff if it is full."""
+    schema = Schema(
+        [
+            Attribute("work", WORK, collapsed=WORK_GROUPS),
+            Attribute("hours", ["few", "some", "many"], ask_if={"work": ["part"]}),
+            Attribute("staff", ["no", "yes"], ask_if={"work": ["full"]}),
+        ]
+    )
+    views = [
+        ViewClass(attributes=(tuple(schema.names),), choose=(size,), weight=size)
+        for size in (1, 2, 3)
+    ]
+    return Survey("s", "S", schema, SplitQuestionnaire(GAMMA, views, prime=PRIME, direct=100))
+
+
+def records_of_conditions():
+    """Enumerate the records that the conditions allow."""
+    for work in range(4):
+        for hours in range(3) if work == 1 else [3]:
+            for staff in range(2) if work == 0 else [2]:
+                yield work, hours, staff
+
+
+def test_some_of_a_group_can_be_asked_and_others_not():
+    survey = of_conditions()
+    grouped = survey_in_groups(survey)
+    records = list(records_of_conditions())
+    number = np.zeros((2, 4, 3))
+    for work, *others in records:
+        number[(work // 2, *others)] += 1
+    np.testing.assert_array_equal(records_of_cells(grouped.schema), number)
+    np.testing.assert_array_equal(feasible(grouped.schema), number > 0)
+    for names, axes in ((["hours", "work"], 2), (["work", "staff"], 1)):
+        of_two = feasible(schema_of(grouped.schema, names))
+        np.testing.assert_array_equal(of_two, number.sum(axis=axes) > 0)
+
+    # The model of expected counts is the truth, by the probability of each report.
+    truth, rng = np.zeros((4, 4, 3)), np.random.default_rng(3)
+    truth[tuple(zip(*records, strict=True))] = rng.dirichlet(np.full(len(records), 5.0))
+    classes = [([[0, 1, 2]], [size], size) for size in (1, 2, 3)]
+    rows = matrix(truth.shape, [], GAMMA, PRIME, 100, classes, {0: [0, 0, 1, 1]})
+    chances = np.array([[float(p) for p in row] for row in rows.values()])
+    expected = np.rint(10**12 * (chances @ truth.ravel())).astype(np.int64)
+    counts = Counts.from_cells(grouped, list(rows), expected)
+    model = fit_model(grouped, counts, [grouped.schema.names])
+    in_groups_true = truth.reshape(2, 2, 4, 3).sum(axis=1)
+    assert in_groups_true[0, 3].sum() > 0.1  # working, and not asked about hours
+    np.testing.assert_allclose(model.table, in_groups_true, atol=1e-4)
+
+
+def test_a_group_of_a_missing_answer_has_the_name_of_the_answer():
+    """Otherwise a condition would add the missing category a second time."""
+    collapsed = {"low": ["1", "2"], "high": ["3"], "skipped": ["not asked"]}
+    schema = Schema(
+        [
+            Attribute("work", WORK, collapsed=WORK_GROUPS),
+            Attribute("pay", ["1", "2", "3"], ask_if={"work": ["part"]}, collapsed=collapsed),
+        ]
+    )
+    pairs = [ViewClass(attributes=(("work", "pay"),), choose=(2,), weight=1)]
+    survey = Survey("s", "S", schema, SplitQuestionnaire(GAMMA, pairs))
+    grouped = survey_in_groups(survey).schema
+    assert grouped.shape == (2, 3)
+    assert grouped.attributes[1].categories == ("low", "high", "not asked")
+    assert grouped.attributes[1].missing == ("not asked",)
+    np.testing.assert_array_equal(records_of_cells(grouped), [[2, 1, 1], [0, 0, 2]])

@@ -15,13 +15,13 @@ from functools import cached_property
 
 import numpy as np
 from halftruth_shared import DomainTooLarge, EstimateError, Schema, Survey
-from halftruth_shared.attribute import NOT_ASKED
 from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.errors import listing
 from numpy.typing import NDArray
 
 from ..bounds import Array
 from ..counts import Counts
+from ..groups import records_of_cells, with_attributes
 from ..likelihood import project_to_simplex
 from ..reconstruction import reconstruction
 from ..report_model import ReportPart, report_parts, with_reported
@@ -50,7 +50,7 @@ def schema_of(whole: Schema, attributes: Sequence[str] | None) -> Schema:
             " attributes",
             field="attributes",
         )
-    return Schema(tuple(whole.attributes[j] for j in positions))
+    return with_attributes(whole, [whole.attributes[j] for j in positions])
 
 
 def asked_pairs(survey: Survey, names: Sequence[str]) -> list[tuple[str, str]]:
@@ -77,23 +77,13 @@ def off_the_edge(shares: Array, reports: int) -> Array:
 
 
 def feasible(schema: Schema) -> NDArray[np.bool_] | None:
-    """Return the records that are consistent with the routing (`ask_if`) of the questionnaire.
+    """Return the cells that are consistent with the routing (`ask_if`) of the questionnaire.
 
-    Conditions on attributes outside the schema are ignored. None if all records are feasible.
+    Conditions on attributes outside the schema are ignored. None if all cells are feasible.
     """
     if not schema.conditional:
         return None
-    every, codes = np.ones(schema.shape, dtype=bool), np.indices(schema.shape, sparse=True)
-    for j, attribute in enumerate(schema.attributes):
-        if not attribute.ask_if or not set(attribute.ask_if) <= set(schema.names):
-            continue
-        asked = np.array(True)
-        for name, answers in attribute.ask_if.items():
-            i = schema.position(name)
-            wanted = [schema.attributes[i].categories.index(answer) for answer in answers]
-            asked = asked & np.isin(codes[i], wanted)
-        every &= asked ^ (codes[j] == attribute.code(NOT_ASKED))
-    return every
+    return records_of_cells(schema) > 0
 
 
 #: Largest number of scoring steps, and of halvings of each step.

@@ -8,6 +8,7 @@ from halftruth_shared import Mechanism, RandomizedResponse, Schema, Survey
 
 from ..bounds import Array
 from ..counts import Counts
+from ..groups import with_attributes
 from ..model import LoglinearModel, fit_model
 from ..model.design import Design
 from ..model.fit import PenalizedLikelihood, axes_of, is_identified, penalties, schema_of
@@ -77,7 +78,7 @@ def _expected_reports(survey: Survey) -> Counts:
 
 def _parameters(schema: Schema, design: Design, people: Array) -> Array:
     """Return θ of the model of people with these shares, from their unperturbed answers."""
-    public = Schema(tuple(replace(each, sensitive=False) for each in schema.attributes))
+    public = with_attributes(schema, [replace(each, sensitive=False) for each in schema.attributes])
     unperturbed = RandomizedResponse(dict.fromkeys(public.names, "1"))
     survey = Survey("people", "People", public, unperturbed)
     number = np.rint(people / people.sum() * _PEOPLE).astype(np.int64)
