@@ -24,7 +24,7 @@ from halftruth_shared.results import (
 from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.wording import percent
 
-from ..disclosure.linking import LinkingRisk, linking_risk_of, shape_of
+from ..disclosure.linking import LinkingRisk, linking, linking_risk_of, shape_of
 from ..disclosure.risk_errors import LEVEL, MOST_PROBABILITIES, REPLICATES, Bands, bands_of
 from ..estimation.bounds import Array
 from ..estimation.estimates import Estimates, fixed_sets
@@ -32,7 +32,7 @@ from ..estimation.intervals import table_intervals
 from ..estimation.likelihood import project_to_simplex
 from ..estimation.reconstruction import reconstruction
 from ..estimation.reliability import NOT, USABLE
-from ..estimation.report_model import report_probabilities
+from ..estimation.report_model import ReportKinds
 from ..estimation.table import COVARIANCE_CELLS
 from .base import Analysis, AnalysisContext, answer_keys, first_wanted
 from .deciding import AtLevel
@@ -107,12 +107,14 @@ def _bands(
         return None
     channel = survey.perturbation.channel(names)
     if channel is None or not channel.factors:
-        reports = np.size(report_probabilities(survey.perturbation, table, names))
+        reports = ReportKinds(survey.perturbation, names).number
         if REPLICATES * np.count_nonzero(table) * reports > MOST_PROBABILITIES:
             return None
 
+    risk = linking(survey, query.quasi, query.sensitive)
+
     def of_cells(people: Array) -> dict[str, Array]:
-        return _of_cells(linking_risk_of(survey, query.quasi, query.sensitive, people))
+        return _of_cells(risk(people))
 
     every = of_cells(table)
     ways = [name for name in every if name.endswith("risk")]

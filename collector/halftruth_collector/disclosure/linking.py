@@ -35,7 +35,7 @@ from halftruth_shared.channels.axes import Array, along_axes
 from halftruth_shared.deadlines import check_deadline
 from numpy.typing import ArrayLike
 
-from ..estimation.report_model import report_probabilities
+from ..estimation.report_model import ReportKinds
 
 #: Largest number of cells of a table, and of categories of an attribute.
 MAX_CELLS, MAX_CATEGORIES = 2**20, 2**11
@@ -239,19 +239,35 @@ def linking_risk_of(
     HalftruthError
         If an attribute is unknown or named twice, or the table is invalid or too large.
     """
+    return linking(survey, quasi, sensitive)(table)
+
+
+def linking(
+    survey: Survey, quasi: Sequence[str], sensitive: str
+) -> Callable[[ArrayLike], LinkingRisk]:
+    """Return `linking_risk_of` as a function of tables, which share what they have in common.
+
+    Raises
+    ------
+    HalftruthError
+        If an attribute is unknown or named twice.
+    DomainTooLarge
+        If there are too many cells, or possible reports.
+    """
     names = [*quasi, sensitive]
     shape = shape_of(survey, quasi, sensitive)
-    people = _people(table)
-    if people.shape != shape:
-        raise ParameterError(f"table: expected one of shape {shape}", field="table")
-    perturbation = survey.perturbation
-    channel = perturbation.channel(names)
-    if channel is not None and channel.factors:
-        return linking_risk(people, channel.factors)
-    size = np.size(report_probabilities(perturbation, people, names))
-    return linking_risk_of_reports(
-        people, lambda cells: report_probabilities(perturbation, cells, names), size
-    )
+    channel = survey.perturbation.channel(names)
+    kinds = ReportKinds(survey.perturbation, names)
+
+    def risk(table: ArrayLike) -> LinkingRisk:
+        people = _people(table)
+        if people.shape != shape:
+            raise ParameterError(f"table: expected one of shape {shape}", field="table")
+        if channel is not None and channel.factors:
+            return linking_risk(people, channel.factors)
+        return linking_risk_of_reports(people, kinds.probabilities, kinds.number)
+
+    return risk
 
 
 def shape_of(survey: Survey, quasi: Sequence[str], sensitive: str) -> tuple[int, ...]:

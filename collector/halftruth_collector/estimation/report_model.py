@@ -6,9 +6,9 @@ product over the views.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from itertools import combinations
 from math import prod
 
@@ -30,6 +30,9 @@ _AT_ONCE = 2**21
 #: Largest number of pairs of a cell and a symbol of its subset in a sparse matrix; larger views
 #: are summed by transforms.
 _MOST_PAIRS = 2**23
+
+#: Digits to which probabilities of reports are proportional.
+_DIGITS = 13
 
 #: Largest number of possible reports.
 _MOST_REPORTS = 2**24
@@ -271,34 +274,159 @@ def report_probabilities(
         attributes = perturbation.schema.names
     if (channel := perturbation.channel(attributes)) is not None:
         return channel.forward(table)
-    positions = perturbation.schema.positions(attributes)
-    public, symbols = perturbation.unperturbed_columns, _check_reports(perturbation)
-    order = np.lexsort((positions, [j not in public for j in positions])).tolist()
-    free = [positions[axis] for axis in order if positions[axis] not in public]
-    arranged = table.transpose(order)
-    rows = prod(arranged.shape[: len(order) - len(free)])
-    arranged = arranged.reshape(rows, *arranged.shape[len(order) - len(free) :])
-    result, total = np.empty((rows, symbols)), sum(view.weight for view in views)
-    groups = {
-        j: np.eye(len(each.groups.names))[:, group_codes(each)]
-        for j, each in enumerate(perturbation.schema.attributes)
-        if each.collapsed
-    }
+    arrangement, symbols = _Arrangement.of(perturbation, attributes), _check_reports(perturbation)
+    arranged = arrangement.arranged(table)
+    result, total = np.empty((len(arranged), symbols)), sum(view.weight for view in views)
     for view in views:
         check_deadline()
-        others = tuple(axis for axis, j in enumerate(free, 1) if j not in view.positions)
-        margin = arranged.sum(axis=others)
+        margin = arranged.sum(axis=arrangement.others(view))
+        chances = arrangement.chances(view, view.weight / total, margin)
+        result[:, view.first : view.first + view.channel.reports] = chances
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class _Arrangement:
+    """Table of some attributes as views see it, first those that reports state unperturbed.
+
+    Attributes
+    ----------
+    order : list of int
+        Axes of the table, those of unperturbed attributes first.
+    free : list of int
+        Positions of the other attributes, in this order.
+    sizes : tuple of int
+        Numbers of answers of `free`.
+    groups : dict of int to ndarray, shape (groups, answers)
+        Matrix that sums the answers of each group, by position of the collapsed attribute.
+    """
+
+    order: list[int]
+    free: list[int]
+    sizes: tuple[int, ...]
+    groups: dict[int, Array]
+
+    @classmethod
+    def of(cls, perturbation: Perturbation, attributes: Sequence[str]) -> "_Arrangement":
+        schema, public = perturbation.schema, perturbation.unperturbed_columns
+        positions = schema.positions(attributes)
+        order = np.lexsort((positions, [j not in public for j in positions])).tolist()
+        free = [positions[axis] for axis in order if positions[axis] not in public]
+        groups = {
+            j: np.eye(len(each.groups.names))[:, group_codes(each)]
+            for j, each in enumerate(schema.attributes)
+            if each.collapsed
+        }
+        return cls(order, free, tuple(schema.shape[j] for j in free), groups)
+
+    def arranged(self, table: Array) -> Array:
+        """Return the table as (combinations of the unperturbed answers, *sizes of `free`)."""
+        return table.transpose(self.order).reshape(-1, *self.sizes)
+
+    def others(self, view: View) -> tuple[int, ...]:
+        """Return the axes of the arranged table about which a view does not ask."""
+        return tuple(axis for axis, j in enumerate(self.free, 1) if j not in view.positions)
+
+    def key(self, view: View) -> Hashable:
+        """Return what its probabilities of reports depend on, but for its weight."""
+        free, collapsed = self.free, view.collapsed
+        asked = [(j if j in free or j in collapsed else None) for j in view.positions]
+        return view.response, view.shape, tuple(asked), collapsed
+
+    def chances(self, view: View, weight: float, margin: Array) -> Array:
+        """Return the probabilities of a view's reports, shape (rows, reports).
+
+        Parameters
+        ----------
+        weight : float
+            Probability of the view.
+        margin : ndarray
+            The arranged table without `others`; further attributes of the view are uniform.
+        """
         for axis, (j, size) in enumerate(zip(view.positions, view.shape, strict=True), 1):
-            if j not in free:
+            if j not in self.free:
                 # Also of an attribute that a table of groups has not in this form.
-                count = size if j not in view.collapsed else len(groups[j].T)
+                count = size if j not in view.collapsed else len(self.groups[j].T)
                 margin = np.expand_dims(margin, axis).repeat(count, axis) / count
             if j in view.collapsed:
-                margin = np.moveaxis(np.tensordot(groups[j], margin, axes=(1, axis)), 0, axis)
-        cells = margin.reshape(rows, -1)
-        reports = view.channel.forward(cells) * (view.weight / total)
-        result[:, view.first : view.first + view.channel.reports] = reports
-    return result
+                margin = np.tensordot(self.groups[j], margin, axes=(1, axis))
+                margin = np.moveaxis(margin, 0, axis)
+        return view.channel.forward(margin.reshape(len(margin), -1)) * weight
+
+
+class ReportKinds:
+    """Probabilities of the kinds of reports about some attributes, from a table of these.
+
+    Reports of one kind have proportional probabilities, whatever the table, so that nobody learns
+    more from knowing which of them was sent. Hundreds of views of other attributes have few kinds.
+    As for `report_probabilities`, the other attributes are uniform and independent of these.
+
+    Parameters
+    ----------
+    perturbation : Perturbation
+    attributes : sequence of str
+        Attributes of the table, in this order.
+
+    Raises
+    ------
+    DomainTooLarge
+        If there are too many possible reports.
+    """
+
+    def __init__(self, perturbation: Perturbation, attributes: Sequence[str]) -> None:
+        schema = perturbation.schema
+        shape = [schema.shape[j] for j in schema.positions(attributes)]
+        self._channel = perturbation.channel(attributes)
+        if self._channel is not None:
+            self.number = prod(shape)
+            return
+        _check_reports(perturbation)
+        self._arrangement = _Arrangement.of(perturbation, attributes)
+        views: dict[Hashable, View] = {}
+        for view in perturbation.views:
+            key = self._arrangement.key(view)
+            weight = view.weight + (views[key].weight if key in views else 0)
+            views[key] = replace(view, weight=weight)
+        total = sum(view.weight for view in views.values())
+        merged: dict[tuple[int, ...], list[Array]] = {}
+        self._parts: list[tuple[tuple[int, ...], Callable[[Array], Array]]] = []
+        self.number = 0
+        for view in views.values():
+            check_deadline()
+            others = self._arrangement.others(view)
+            sizes = [n for axis, n in enumerate(self._arrangement.sizes, 1) if axis not in others]
+            chances = partial(self._arrangement.chances, view, view.weight / total)
+            if prod(sizes) * view.channel.reports > _MOST_PAIRS:
+                self._parts.append((others, chances))
+                self.number += view.channel.reports
+                continue
+            alone = np.eye(prod(sizes)).reshape(-1, *sizes)
+            merged.setdefault(others, []).append(_without_proportional(chances(alone)))
+        for others, each in merged.items():
+            every = _without_proportional(np.concatenate(each, axis=1))
+            self._parts.append((others, partial(_product_of_margin, every)))
+            self.number += every.shape[1]
+        self.number *= prod(shape) // prod(self._arrangement.sizes)
+
+    def probabilities(self, table: Array) -> Array:
+        """Return the probability of each kind; the first axis is as for `report_probabilities`."""
+        if self._channel is not None:
+            return self._channel.forward(table)
+        arranged = self._arrangement.arranged(table)
+        rows = [chances(arranged.sum(axis=others)) for others, chances in self._parts]
+        return np.concatenate(rows, axis=1)
+
+
+def _product_of_margin(chances: Array, margin: Array) -> Array:
+    return np.asarray(margin.reshape(len(margin), -1) @ chances)
+
+
+def _without_proportional(chances: Array) -> Array:
+    """Add up the columns that are proportional."""
+    total = chances.sum(axis=0)
+    relative = np.round(chances / total, _DIGITS)
+    _, first, kind = np.unique(relative, axis=1, return_index=True, return_inverse=True)
+    return np.asarray(chances[:, first] * (np.bincount(kind.ravel(), total) / total[first]))
 
 
 def _check_reports(perturbation: Perturbation) -> int:

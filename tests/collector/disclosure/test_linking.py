@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 from adult import adult
 from halftruth_collector.disclosure import linking
-from halftruth_collector.disclosure.linking import linking_risk, linking_risk_of
+from halftruth_collector.disclosure.linking import (
+    linking_risk,
+    linking_risk_of,
+    linking_risk_of_reports,
+)
+from halftruth_collector.estimation.report_model import ReportKinds, report_probabilities
 from halftruth_shared import (
     Attribute,
     DistortionMatrices,
@@ -190,6 +195,26 @@ def test_risk_of_whole_reports_equals_the_enumeration(name):
     found = linking_risk_of(survey, ["a0", "a1"], "a2", PEOPLE)
     assert_equals(found.of_whole_reports.risk, risk)
     assert_equals(found.sensitive, belief)
+
+
+def test_hundreds_of_views_have_few_kinds_of_reports_about_three_questions():
+    """The risk of distinct reports is the same, and takes minutes."""
+    attributes = [Attribute(f"a{j}", ["no", "yes"]) for j in range(9)]
+    schema = Schema(attributes)
+    triples = SplitQuestionnaire.designed(schema, "19", (), {1: 1.0, 2: 1.0, 3: 1.0})
+    survey = Survey("s", "S", schema, triples)
+    rng = np.random.default_rng(5)
+    table = rng.dirichlet(np.ones(8)).reshape(2, 2, 2)
+    quasi, sensitive = ["a0", "a4"], "a8"
+    names = [*quasi, sensitive]
+    kinds = ReportKinds(survey.perturbation, names)
+    assert kinds.number < 60 < 1000 < survey.perturbation.space.size
+    every = linking_risk_of_reports(
+        table, lambda part: report_probabilities(survey.perturbation, part, names)
+    )
+    found = linking_risk_of(survey, quasi, sensitive, table)
+    for factor in ("quasi", "sensitive", "record", "whole"):
+        np.testing.assert_allclose(getattr(found, factor), getattr(every, factor), rtol=1e-11)
 
 
 def test_an_unperturbed_answer_that_equals_the_quasi_identifier_reveals_it():
