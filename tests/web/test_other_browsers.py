@@ -21,6 +21,7 @@ def driven(request, tmp_path_factory):
 
 #: The actions of a respondent; waits for controls to appear.
 JOURNEY = """
+  await customElements.whenDefined("halftruth-form");
   const root = document.querySelector("halftruth-form").shadowRoot;
   const until = async (selector, text) => {
     for (let tries = 0; tries < 1000; tries += 1) {
