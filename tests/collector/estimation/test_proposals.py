@@ -2,6 +2,7 @@
 
 import operator
 import tomllib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from halftruth_collector.analyses.comparison import ANALYSIS, ComparisonQuery
 from halftruth_collector.estimation import Counts
 from halftruth_collector.estimation.planning.planner import plan
 from halftruth_collector.estimation.planning.proposals import best_design
-from halftruth_shared import ParameterError, SchemaError, Survey
+from halftruth_shared import ParameterError, Schema, SchemaError, SplitQuestionnaire, Survey
 from halftruth_shared.analyses.plan import PlanQuery
 
 SIZES = {"sex": 2, "age": 6, "drugs": 2, "voted": 2, "trust": 5, "pets": 2, "mood": 4, "town": 3}
@@ -116,6 +117,62 @@ def test_fewer_outcomes_are_named_if_they_are_enough():
     assert "mood" not in said
 
 
+def test_sentences_state_the_difference_for_even_answers_and_for_a_small_group(planned):
+    own, best = planned.designs[0], planned.designs[-1]
+    drugs, voted = planned.advice[:2]
+    for design in (own, best):
+        even, rare = (f"{100 * each[0]:.2g}" for each in (design.detectable, design.rare))
+        assert f"{even} points or more (at 20\u202f%: {rare} points)" in drugs
+    # Without the groups of ages no difference is detected, so only the best design has numbers.
+    assert "detects no difference" in voted
+    assert f"{100 * best.detectable[1]:.2g} points or more (at 20\u202f%:" in voted
+
+
+def test_goals_that_no_design_detects_still_have_a_best_design_and_a_number_of_respondents():
+    detect = ["drugs by age: 10 points"]
+    result = plan(SURVEY, query_of(detect, 100))
+    assert [each.detectable for each in result.designs] == [[None]] * 4
+    assert [each.rare for each in result.designs] == [[None]] * 4
+    [said] = [line for line in result.advice if line.startswith("It would need about")]
+    assert said.endswith(" respondents with these tables, with groups of answers.")
+    needed = int("".join(filter(str.isdigit, said)))
+    again = plan(SURVEY, query_of(detect, needed))
+    best = best_design(again.goals, again.designs)
+    assert best.design == "tables of groups"
+    assert best.detectable[0] == pytest.approx(0.1, rel=0.1)
+
+
+@pytest.mark.nightly
+def test_a_survey_that_has_the_best_design_still_gets_a_number_of_respondents():
+    detect = ["drugs by age: 10 points"]
+    needed = [
+        line.partition(" with ")[0]
+        for survey in (SURVEY, changed(plan(SURVEY, query_of(detect)).designs[-1]))
+        for line in plan(survey, query_of(detect)).advice
+        if line.startswith("It would need about")
+    ]
+    assert len({*needed}) == 1
+    assert len(needed) == 2
+
+
+def test_groups_of_answers_are_named_by_their_order_if_they_have_one():
+    schema = SURVEY.schema.attributes
+    ordered = replace(schema[1], ordered=True)
+    [by_order] = collapsed_of(ordered)
+    assert list(by_order) == ["a0 to a1", "a2 to a3", "a4 to a5"]
+    [without] = collapsed_of(schema[1])
+    assert list(without) == ["a0 or a1", "a2 or a3", "a4 or a5"]
+
+
+def collapsed_of(attribute):
+    """Yield the groups of answers to a question that are proposed."""
+    schema = Schema([attribute, SURVEY.schema.attributes[2]])
+    survey = Survey("s", "S", schema, SplitQuestionnaire.for_amplification(schema, 19, (), 2))
+    detect = [f"drugs by {attribute.name}: 10 points"]
+    result = plan(survey, PlanQuery(respondents=10**6, detect=detect, alone=True))
+    yield tomllib.loads(result.designs[-1].lines.partition("# age\n")[2])["collapsed"]
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -144,7 +201,7 @@ def test_detectable_differences_are_detected_with_the_stated_power(planned):
     difference = planned.designs[-1].detectable[1]
     rng, found = np.random.default_rng(8), 0
     # Two classes of age in the middle; even answers but for one class.
-    query = ComparisonQuery(answer={"voted": "a1"}, groups="age", reference="a2 to a3")
+    query = ComparisonQuery(answer={"voted": "a1"}, groups="age", reference="a2 or a3")
     for _ in range(surveys):
         records = np.stack([rng.integers(size, size=4_000) for size in SIZES.values()], axis=1)
         of_class = records[:, 1] // 2
@@ -156,7 +213,7 @@ def test_detectable_differences_are_detected_with_the_stated_power(planned):
         [row] = [
             row
             for row in result.rows
-            if row["group"] == "a0 to a1" and row.quantity == "difference"
+            if row["group"] == "a0 or a1" and row.quantity == "difference"
         ]
         found += row.p_value < 0.05
     assert found / surveys == pytest.approx(0.8, abs=3.5 * np.sqrt(0.16 / surveys))

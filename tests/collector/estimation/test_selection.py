@@ -1,4 +1,7 @@
-"""Decisions on many hypotheses and intervals of lists, by loops and under the null hypothesis."""
+"""Decisions on many hypotheses, intervals of lists, and the best of several designs.
+
+By loops, under the null hypothesis, and for numbers of which the choice is known.
+"""
 
 import math
 from itertools import product
@@ -8,6 +11,7 @@ import pytest
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.identified import IdentifiedSets
 from halftruth_collector.estimation.itemsets import count_candidates
+from halftruth_collector.estimation.planning.proposals import best_design
 from halftruth_collector.estimation.rules import count_rules
 from halftruth_collector.estimation.selection import (
     adjusted_p_values,
@@ -15,6 +19,7 @@ from halftruth_collector.estimation.selection import (
     listed_alpha,
 )
 from halftruth_shared import Attribute, RandomizedResponse, Schema, SplitQuestionnaire, Survey
+from halftruth_shared.analyses.plan import DesignPlan, Goal
 from mined import itemsets_of, mined_rules
 from scipy.stats import false_discovery_control, norm
 from sources import aimed
@@ -79,6 +84,43 @@ def test_the_number_of_candidates_is_an_exact_integer(make_schema):
     every = IdentifiedSets.everything(250)
     assert count_candidates(schema, every, 250) == 10**250 - 1
     assert count_candidates(schema, every, 2) == 250 * 9 + 250 * 249 // 2 * 81
+
+
+@pytest.mark.parametrize(
+    ("detectable", "best"),
+    [
+        # The farthest goal counts: 2, 1.5 and 3 times what is wanted.
+        ([(0.2, 0.1), (0.1, 0.3), (0.05, 0.6)], 1),
+        # No difference of the second goal is detectable by any of them.
+        ([(0.2, None), (0.1, None), (0.15, None)], 1),
+        # Fewer goals out of reach count more than nearer other ones.
+        ([(0.01, None), (0.9, 0.9), (None, None)], 1),
+        ([(None, None), (None, 0.9), (0.3, None)], 2),
+        # Of equal ones, the first.
+        ([(0.1, 0.4), (0.2, 0.2), (0.2, 0.1)], 0),
+        ([(None, None), (None, None)], 0),
+    ],
+)
+def test_the_best_design_has_the_fewest_goals_out_of_reach_and_the_farthest_nearest(
+    detectable, best
+):
+    goals = [
+        Goal(outcome="drugs", group="sex", difference=0.1),
+        Goal(outcome="drugs", group="age", difference=0.2),
+    ]
+    plans = [
+        DesignPlan(
+            design="tables",
+            lines="",
+            detectable=list(each),
+            rare=None,
+            share=0.01,
+            worst_share=0.02,
+            worst_of="drugs",
+        )
+        for each in detectable
+    ]
+    assert best_design(goals, plans) is plans[best]
 
 
 def test_mining_accepts_10_to_the_250_candidates(make_survey):

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+import msgspec
 import numpy as np
 from halftruth_shared import (
     Attribute,
@@ -24,9 +25,10 @@ from halftruth_shared.analyses.plan import DesignName, DesignPlan, Goal
 from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.mechanisms import WantedTables
 from halftruth_shared.rational import as_float
-from halftruth_shared.results.wording import half_width, number, quoted
+from halftruth_shared.results.wording import half_width, number, percent, quoted
 
 from ..bounds import optional
+from .margins import RARE
 from .summaries import Chosen, median, planned_margins
 
 #: Number of answers from which a question is collapsed, and number of groups.
@@ -38,6 +40,12 @@ _LARGEST = 100
 #: Largest number of values of γ that are tried; change of the logarithm of a detectable difference
 #: with that of γ that is assumed first, and at least; and what is expected of the next value.
 _TRIES, _SLOPE, _LEAST_SLOPE, _CAREFUL = 4, -0.3, -0.05, 0.9
+
+#: Detectable differences whose ratio is below this count as equal.
+_EQUAL = 1.01
+
+#: Factor to the next γ while no difference is detectable.
+_STEP = 4
 
 #: Names of the designs in sentences and tables.
 DESIGN_NAMES: dict[DesignName, str] = {
@@ -96,12 +104,18 @@ def propose(
     """
     survey = chosen.survey
     own = _Design("own", "", survey.perturbation)
-    others = _designs(survey.schema, goals, gamma, survey.perturbation.unperturbed)
+    others = [*_designs(survey.schema, goals, gamma, survey.perturbation.unperturbed)]
     plans = [_planned(chosen, goals, each) for each in (own, *others)]
     best = best_design(goals, plans)
     sentences = [*_verdicts(goals, plans[0], best)]
-    if _farthest(goals, best) > 1 and best is not plans[0]:
-        sentences += _further(chosen, goals, gamma, best)
+    if not _reached(goals, best) and others:
+        # The survey can have the best design already; the same one can then be planned for more.
+        same = best_design(goals, plans[1:])
+        if _distance(goals, same)[0]:
+            by_many = [_planned(_with_many(chosen), goals, each) for each in others]
+            same = plans[1 + by_many.index(best_design(goals, by_many))]
+        if _farthest(goals, same) <= _EQUAL * _farthest(goals, best):
+            sentences += _further(chosen, goals, gamma, same)
     return plans, sentences
 
 
@@ -167,7 +181,8 @@ def _collapsed(schema: Schema, names: set[str]) -> list[Attribute]:
         groups = {}
         for part in np.array_split(np.array(answers, dtype=object), _GROUPS):
             first, last = part[0], part[-1]
-            groups[f"{first} to {last}" if len(part) > 1 else first] = tuple(part)
+            name = f"{first} to {last}" if each.ordered else " or ".join(part)
+            groups[name if len(part) > 1 else first] = tuple(part)
         try:
             found.append(replace(each, collapsed=groups))
         except HalftruthError:
@@ -193,10 +208,11 @@ def _planned(chosen: Chosen, goals: Sequence[Goal], design: _Design) -> DesignPl
     """Plan what is detectable, and the shares of questions alone."""
     expected = chosen.expectation(design.perturbation)
     about = [(goal.group, goal.outcome) for goal in goals]
-    even = planned_margins(expected, about, "detectable_difference")
-    rare = {}
-    if chosen.people is None:
-        rare = planned_margins(expected, about, "detectable_difference", rare=True)
+
+    def detectable(*, rare: bool) -> list[float | None]:
+        found = planned_margins(expected, about, "detectable_difference", rare=rare)
+        return [optional(found.get(names, math.inf)) for names in about]
+
     names = design.perturbation.schema.names
     public = design.perturbation.unperturbed
     alone = planned_margins(expected, [(name,) for name in names if name not in public], "share")
@@ -204,8 +220,8 @@ def _planned(chosen: Chosen, goals: Sequence[Goal], design: _Design) -> DesignPl
     return DesignPlan(
         design=design.name,
         lines=design.lines,
-        detectable=[optional(even.get(names, math.inf)) for names in about],
-        rare=[optional(rare.get(names, math.inf)) for names in about] if rare else None,
+        detectable=detectable(rare=False),
+        rare=detectable(rare=True) if chosen.people is None else None,
         share=optional(median(alone)),
         worst_share=None if worst is None else optional(alone[worst]),
         worst_of=None if worst is None else worst[0],
@@ -213,16 +229,32 @@ def _planned(chosen: Chosen, goals: Sequence[Goal], design: _Design) -> DesignPl
 
 
 def best_design(goals: Sequence[Goal], plans: Sequence[DesignPlan]) -> DesignPlan:
-    """Return the design whose farthest goal is nearest; of equal ones the first."""
-    return min(plans, key=lambda plan: _farthest(goals, plan))
+    """Return the design with the fewest goals out of reach, and the farthest other one nearest.
+
+    A goal is out of reach if no difference is detectable. Of equal designs, the first is returned.
+    """
+    return min(plans, key=lambda plan: _distance(goals, plan))
+
+
+def _distance(goals: Sequence[Goal], plan: DesignPlan) -> tuple[int, float]:
+    """Return the number of goals for which no difference is detectable, and the farthest other one.
+
+    That is the largest ratio of a detectable difference and the one that is to be detected.
+    """
+    pairs = list(zip(goals, plan.detectable, strict=True))
+    ratios = [least / goal.difference for goal, least in pairs if least is not None]
+    return len(pairs) - len(ratios), max(ratios, default=0.0)
+
+
+def _reached(goals: Sequence[Goal], plan: DesignPlan) -> bool:
+    """Return whether all goals are detected."""
+    return _farthest(goals, plan) <= 1
 
 
 def _farthest(goals: Sequence[Goal], plan: DesignPlan) -> float:
-    """Return the largest ratio of a detectable difference and the one that is to be detected."""
-    return max(
-        math.inf if least is None else least / goal.difference
-        for goal, least in zip(goals, plan.detectable, strict=True)
-    )
+    """Return the ratio of the farthest goal, infinite if no difference is detectable."""
+    unreachable, ratio = _distance(goals, plan)
+    return math.inf if unreachable else ratio
 
 
 def _verdicts(goals: Sequence[Goal], own: DesignPlan, best: DesignPlan) -> Iterator[str]:
@@ -231,16 +263,27 @@ def _verdicts(goals: Sequence[Goal], own: DesignPlan, best: DesignPlan) -> Itera
         about = f"{goal.outcome} by {goal.group}, {_points(goal.difference)}"
         now, then = own.detectable[place], best.detectable[place]
         if now is not None and now <= goal.difference:
-            yield f"{about}: detectable as the survey is, from {_points(now)} on."
+            yield f"{about}: detected. The survey as it is detects {_least(own, place)}."
             continue
-        said = "no difference is" if now is None else f"only {_points(now)} or more are"
-        said = f"{about}: {said} detectable as the survey is"
-        if best is own or then is None:
+        said = f"{about}: the survey as it is detects "
+        said += "no difference" if now is None else f"only {_least(own, place)}"
+        with_best = f"with {DESIGN_NAMES[best.design]}"
+        if best is own:
             yield f"{said}."
+        elif then is None:
+            yield f"{said}, not even {with_best}."
         elif then <= goal.difference:
-            yield f"{said}; {_points(then)} or more with {DESIGN_NAMES[best.design]}."
+            yield f"{said}; {with_best} it detects {_least(best, place)}."
         else:
-            yield f"{said}, and only {_points(then)} or more with {DESIGN_NAMES[best.design]}."
+            yield f"{said}, and {with_best} only {_least(best, place)}."
+
+
+def _least(plan: DesignPlan, place: int) -> str:
+    """Say from which difference on a design detects it, for even answers and a small group."""
+    said = f"{_points(plan.detectable[place])} or more"
+    if plan.rare is None or _points(plan.rare[place]) == _points(plan.detectable[place]):
+        return said
+    return f"{said} (at {percent(RARE)}: {_points(plan.rare[place])})"
 
 
 def _further(
@@ -250,10 +293,10 @@ def _further(
     best: DesignPlan,
 ) -> Iterator[str]:
     """Say what else would do: more respondents, a larger γ, or fewer outcomes."""
-    ratio = _farthest(goals, best) ** 2
-    if ratio < _LARGEST:
-        needed = _rounded_up(chosen.query.respondents * ratio)
-        yield f"It would need about {number(needed, 0)} respondents."
+    needed = _respondents(chosen, goals, gamma, best)
+    if needed is not None:
+        which = DESIGN_NAMES[best.design]
+        yield f"It would need about {number(needed, 0)} respondents with {which}."
     if (larger := _enough(chosen, goals, gamma, best)) is not None:
         yield (
             f"Or γ = {number(as_float(larger))}: a report could then make what was believed of 5"
@@ -267,7 +310,7 @@ def _further(
         middle = (low + high) // 2
         some = [goal for goal in goals if goal.outcome in outcomes[:middle]]
         found = _replanned(chosen, some, gamma, best)
-        if found is not None and _farthest(some, found) <= 1:
+        if found is not None and _reached(some, found):
             fits, low = middle, middle + 1
         else:
             high = middle - 1
@@ -285,29 +328,50 @@ def _replanned(
     return next((_planned(chosen, goals, each) for each in every), None)
 
 
+def _respondents(
+    chosen: Chosen, goals: Sequence[Goal], gamma: Fraction, best: DesignPlan
+) -> int | None:
+    """Return about how many respondents detect all goals; None if very many.
+
+    Detectable differences are in proportion to the root of the number, where there are any.
+    """
+    plan, most = best, _with_many(chosen).query.respondents
+    respondents = chosen.query.respondents
+    if _distance(goals, best)[0]:
+        found = _replanned(_with_many(chosen), goals, gamma, best)
+        plan, respondents = best if found is None else found, most
+    needed = respondents * _farthest(goals, plan) ** 2
+    return _rounded_up(needed) if needed < most else None
+
+
+def _with_many(chosen: Chosen) -> Chosen:
+    """Return the same questions with `_LARGEST` times the respondents."""
+    respondents = _LARGEST * chosen.query.respondents
+    return replace(chosen, query=msgspec.structs.replace(chosen.query, respondents=respondents))
+
+
 def _enough(
     chosen: Chosen, goals: Sequence[Goal], gamma: Fraction, best: DesignPlan
 ) -> Fraction | None:
     """Return about the smallest γ with which all goals are detected; None if it is very large."""
-    tried = [(math.log(gamma), math.log(_farthest(goals, best)))]
-    slope, enough = _SLOPE, None
+    place, over = math.log(gamma), math.log(_farthest(goals, best))
+    slope = _SLOPE
     for _ in range(_TRIES):
         check_deadline()
-        place, over = tried[-1]
-        value = math.exp(place - over / slope) if over > 0 else math.exp(place)
-        if not value < _LARGEST * gamma:
-            break
-        larger = Fraction(math.ceil(value))
+        further = place - over / slope if math.isfinite(over) else place + math.log(_STEP)
+        if not further < math.log(_LARGEST * gamma):
+            return None
+        larger = Fraction(math.ceil(math.exp(further)))
         found = _replanned(chosen, goals, larger, best)
         if found is None:
-            break
-        tried.append((math.log(larger), math.log(_farthest(goals, found))))
-        if tried[-1][1] <= 0:
-            enough = larger
-            break
-        (before, above), (now, still) = tried[-2:]
-        slope = min((still - above) / (now - before), _LEAST_SLOPE) * _CAREFUL
-    return enough
+            return None
+        if _reached(goals, found):
+            return larger
+        now, still = math.log(larger), math.log(_farthest(goals, found))
+        if math.isfinite(over) and now > place:
+            slope = min((still - over) / (now - place), _LEAST_SLOPE) * _CAREFUL
+        place, over = now, still
+    return None
 
 
 def _believed(gamma: Fraction) -> int:
@@ -322,5 +386,5 @@ def _rounded_up(count: float) -> int:
     return math.ceil(count / unit) * unit
 
 
-def _points(share: float) -> str:
-    return half_width(share).removeprefix("±")
+def _points(share: float | None) -> str:
+    return "none" if share is None else half_width(share).removeprefix("±")
