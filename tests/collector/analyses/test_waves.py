@@ -334,8 +334,8 @@ def test_waves_that_ask_other_answers_of_the_same_group_are_not_compared():
         "19", [ViewClass(attributes=(("work", "hours"),), choose=(2,), weight=1)]
     )
     waves = []
-    for wave, answer in ((1, "full"), (2, "part"), (3, "full")):
-        hours = Attribute("hours", ("few", "many"), ask_if={"work": [answer]})
+    for wave, asked_of in ((1, "full"), (2, "part"), (3, "full")):
+        hours = Attribute("hours", ("few", "many"), ask_if={"work": [asked_of]})
         each = survey(wave, work, hours, mechanism=pairs)
         waves.append((each, np.arange(6).repeat(100)[:, None]))
     result = asked(*waves, attributes=["hours"], groups="work", reference="not")

@@ -1,14 +1,18 @@
 """Plans of split questionnaires, against simulated errors and the information bound."""
 
+from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from halftruth_collector.estimation.planning import planner
 from halftruth_collector.estimation.planning.bound import information_bound
+from halftruth_collector.estimation.planning.changes import _Redesign
+from halftruth_collector.estimation.planning.margins import Expectation
 from halftruth_collector.estimation.planning.planner import plan
 from halftruth_collector.estimation.planning.summaries import Chosen
 from halftruth_collector.estimation.planning.wording import footnotes, headline
-from halftruth_shared import GammaDiagonal, SplitQuestionnaire, Survey
+from halftruth_shared import Attribute, GammaDiagonal, Schema, SplitQuestionnaire, Survey, ViewClass
 from halftruth_shared.analyses.plan import PlanQuery
 from halftruth_shared.mechanisms import MECHANISMS
 
@@ -95,3 +99,38 @@ def test_a_mechanism_without_reports_about_pairs_is_not_recommended(monkeypatch)
     shares = {kind: found.margins[0].median for kind, found in by_kind.items()}
     assert shares["single"] == min(shares.values())
     assert result.recommended == "split-questionnaire"
+
+
+def test_groups_have_people_in_proportion_to_their_numbers_of_answers():
+    """Evenly spread answers: two fifths, one fifth and two fifths of the people."""
+    income = Attribute(
+        "income", tuple("12345"), collapsed={"a": ["1", "2"], "b": ["3"], "c": ["4", "5"]}
+    )
+    area = Attribute("area", tuple("xyz"), collapsed={"city": ["x", "y"], "land": ["z"]})
+    asked = Attribute("rent", ("low", "high"), ask_if={"income": ["1"]})
+    schema = Schema([income, area, asked])
+    views = [ViewClass(attributes=(schema.names,), choose=(2,), weight=1)]
+    expected = Expectation(SplitQuestionnaire("19", views).bind(schema), 1_000)
+    design = expected.reading(["income", "area"])
+    assert design.shares(["income"]) == pytest.approx([2 / 5, 1 / 5, 2 / 5])
+    assert design.shares(["area", "income"]) == pytest.approx(
+        np.multiply.outer([2 / 3, 1 / 3], [2 / 5, 1 / 5, 2 / 5])
+    )
+    # Of the first answer two kinds of people, of the others one.
+    assert design.shares(["income", "rent"]) == pytest.approx(
+        np.array([[1, 1, 1], [0, 0, 1], [0, 0, 2]]) / 6
+    )
+    # A pilot of these people gives the same margins.
+    pilot = replace(expected, people=expected.shares).reading(["income", "area"])
+    for quantity in ("share", "share_within", "difference", "odds_ratio"):
+        margin = getattr(design, quantity)("area", "income")
+        assert margin == pytest.approx(getattr(pilot, quantity)("area", "income"), rel=1e-6)
+        assert design.likeness(["income", "area"]) != design.likeness(["area", "income"])
+
+
+def test_answers_merged_in_pairs_have_people_in_proportion_to_their_numbers():
+    schema = schema_of((5, 2))
+    expected = Expectation(split(schema, 2).perturbation, 1_000)
+    redesign = _Redesign(expected, Fraction(19), 2, schema.shape, (False, False))
+    merged = redesign._changed(sizes=(3, 2))
+    assert merged.shares(merged.schema.names[:1]) == pytest.approx([2 / 5, 2 / 5, 1 / 5])

@@ -102,8 +102,16 @@ class _Redesign:
         perturbation = design_perturbation(kind, schema, self.gamma, names, longest)
         if perturbation is None or not perturbation.unperturbed.issuperset(names):
             return None
-        people = None if self.expected.people is None else self._merged(self.expected.people, sizes)
+        people = self.expected.people
+        if people is not None or tuple(sizes) != tuple(self.sizes):
+            people = self._merged(people or self._even, sizes)
         return replace(self.expected, perturbation=perturbation, people=people)
+
+    def _even(self, names: Sequence[str]) -> Array:
+        """Return even counts of the people, whatever the conditions of the questions."""
+        return np.ones(
+            [self.expected.schema.shape[j] for j in self.expected.schema.positions(names)]
+        )
 
     def _merged(self, people: People, sizes: Sequence[int]) -> People:
         """Return the function that counts the people, with merged answers."""

@@ -27,12 +27,12 @@ from ..distribution import means_of, scale_of
 from ..domain import Domain
 from ..equation import Equation, equation
 from ..estimates import Estimates, shares_of_table
-from ..groups import group_codes, in_groups
+from ..groups import group_codes, in_detail, in_groups, records_of_cells
 from ..independence import Departures
 from ..intervals import SHARE
 from ..model import LoglinearModel
 from ..model import shares as modelled_shares
-from ..model.fit import feasible, schema_of
+from ..model.fit import schema_of
 from ..reconstruction import of_perturbation
 from ..regression import fit_table
 from ..subgroups import Groups
@@ -77,7 +77,8 @@ class Expectation:
         Level of the intervals; a margin is the half-width of one.
     people : callable, optional
         Counts of the people who are assumed to answer; by default all feasible combinations of
-        answers are equally frequent.
+        answers are equally frequent, so that a group of answers has people in proportion to its
+        number of answers.
     target : {"population", "respondents"}
     rare : tuple of str and int, optional
         Attribute and code of an answer that at most `RARE` of the people give, without another
@@ -105,8 +106,7 @@ class Expectation:
             table = self.people(names)
         else:
             part = schema_of(self.schema, names)
-            possible = feasible(part)
-            even = np.ones(part.shape) if possible is None else possible.astype(np.float64)
+            even = records_of_cells(part)
             table = even.transpose([part.names.index(name) for name in names])
         shares = np.asarray(table / table.sum())
         if self.rare is None or self.rare[0] not in names:
@@ -186,7 +186,8 @@ class Expectation:
     def likeness(self, names: Sequence[str]) -> tuple[object, ...]:
         """Return a key that is equal only for tables with equal margins of error.
 
-        For even answers, it depends on the numbers of answers and on the perturbation.
+        For even answers, it depends on the numbers of answers, in each group if there are groups,
+        and on the perturbation.
         """
         attributes = [self.schema.attributes[j] for j in self.schema.positions(names)]
         uneven = self.people is not None or any(each.ask_if for each in attributes)
@@ -195,7 +196,7 @@ class Expectation:
         parts = dict.fromkeys((tuple(names), *((name,) for name in names)))
         variances = (self._variance_of(part) for part in parts)
         return (
-            *(len(attribute.categories) for attribute in attributes),
+            *(np.round(self.shares([name]), 9).tobytes() for name in names),
             *(attribute.missing for attribute in attributes),
             *(attribute.number and attribute.number.midpoints for attribute in attributes),
             *(np.round(each.constant, 9).tobytes() for each in variances),
@@ -385,8 +386,8 @@ class Expectation:
         def fitted(
             names: tuple[str, ...], terms: tuple[tuple[str, ...], ...] | None
         ) -> LoglinearModel | None:
-            people = None
-            if self.people is not None or self.rare is not None:
+            people, grouped = None, in_detail(self.schema) is not self.schema
+            if self.people is not None or self.rare is not None or grouped:
                 schema_of(self.schema, names)
                 people = self.shares([name for name in self.schema.names if name in names])
             mechanism = self.perturbation.mechanism
