@@ -24,7 +24,7 @@ from halftruth_shared.rational import round_up_rational
 
 from tests.support.dependent import AFTER, REVEALING, VIEWS, document, keep, question
 from tests.support.disclosed import Disclosure, Largest, Said, posterior, read_sentences
-from tests.support.feasible import collapsed_surveys, small_surveys
+from tests.support.feasible import collapsed_surveys, small_surveys, wanted_surveys
 
 
 def read(mechanism, *questions):
@@ -221,8 +221,13 @@ def kinds_of(case, survey):
     yield from {f"design {each['design']}" for each in designs}
     perturbation, questions = survey.perturbation, survey.schema.questions
     if isinstance(survey.mechanism, SplitQuestionnaire):
-        cells = {math.prod(view.shape) > survey.mechanism.direct for view in perturbation.views}
-        yield from (f"split, {'projective' if many else 'direct'}" for many in cells)
+        mechanism = survey.mechanism
+        cells = {math.prod(view.shape) for view in perturbation.views}
+        limits = {"direct": mechanism.direct, "pairs": mechanism.pairs or 0, "projective": math.inf}
+        yield from {
+            f"split, {next(each for each, most in limits.items() if number <= most)}"
+            for number in cells
+        }
     found = {
         "conditions": survey.schema.conditional,
         "conditions on provable answers": survey.schema.conditional & perturbation.provable.keys(),
@@ -233,6 +238,8 @@ def kinds_of(case, survey):
         "provable": perturbation.provable,
         "unperturbed and provable": perturbation.unperturbed and perturbation.provable,
         "reported missing answers": any(case.unrandomized.values()),
+        "wanted tables": getattr(survey.mechanism, "tables", ()),
+        "groups": any(each.collapsed for each in survey.schema.attributes),
         "perturbed, not sensitive": any(
             not each.sensitive and not perturbation.reveals(each.name)
             for each in survey.schema.attributes
@@ -241,12 +248,12 @@ def kinds_of(case, survey):
     yield from (kind for kind, has in found.items() if has)
 
 
-def hold_series(seed, count):
+def hold_series(seed, count, some=small_surveys):
     """Answer the waves of random series as long as the ledger permits."""
     rng, tally, answered, refused = random.Random(seed), Tally(), 0, 0
     surveys = [
         (survey, hold_against_promise(case, survey, Tally()))
-        for case, survey in published_surveys(seed, 60)
+        for case, survey in published_surveys(seed, 60, some)
         if survey.perturbation.spent_amplification < math.inf
         and survey.mechanism.randomized_by == "device"
         and Protection.of(survey).bounded
@@ -301,6 +308,29 @@ def test_no_report_with_collapsed_answers_exceeds_the_promise():
     assert min(kinds["conditions"], kinds["optional"], kinds["unperturbed"]) > 5
     assert kinds["split, projective"] > 5
     assert kinds["several answers"] > 0
+
+
+def hold_wanted(count):
+    tally, kinds = hold_surveys(31, count, wanted_surveys)
+    print(dict(kinds), tally)
+    assert tally.above == 0
+    assert tally.tight > 0.7 * tally.bounds
+    assert min(kinds[each] for each in ("wanted tables", "groups", "conditions")) > 0.3 * count
+    some = ("several answers", "unperturbed", "split, pairs", "split, projective")
+    assert min(kinds[each] for each in some) > 0.04 * count
+    return kinds["surveys"]
+
+
+def test_no_report_of_a_survey_with_wanted_tables_exceeds_the_promise():
+    assert hold_wanted(60) > 50
+
+
+@pytest.mark.nightly
+def test_no_report_of_five_hundred_surveys_with_wanted_tables_exceeds_the_promise():
+    assert hold_wanted(600) >= 500
+    tally, answered, refused = hold_series(32, 100, wanted_surveys)
+    assert tally.above == 0
+    assert min(answered, refused) > 10
 
 
 @pytest.mark.nightly

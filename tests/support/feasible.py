@@ -7,12 +7,14 @@ responses; they are sent unperturbed, perturbed though they are not sensitive, o
 that a report can prove. Reports are drawn by a device or by the respondents.
 """
 
+import json
 import math
 from fractions import Fraction
 from itertools import product
 from types import MappingProxyType
 
 import numpy as np
+from halftruth_shared import HalftruthError, Survey
 
 from tests.support import dense_split
 from tests.support.dependent import document
@@ -57,6 +59,12 @@ def collapsed_surveys(rng, count, most=3):
         if any("collapsed" in each for each in case.survey["attributes"]):
             count -= 1
             yield case
+
+
+def wanted_surveys(rng, count):
+    """Yield split questionnaires whose views follow from wanted tables, most with groups."""
+    for _ in range(count):
+        yield _survey(rng, 3, largest=5, makers=[_wanted])
 
 
 def _survey(rng, most, largest=None, makers=None):
@@ -338,7 +346,14 @@ def _design(rng, categories):
 
 
 def _collapsed(rng, questions, shape):
-    """Collapse some answers at random, those of ordered questions at random places."""
+    return _split(rng, questions, shape, _groups(rng, questions))
+
+
+def _groups(rng, questions):
+    """Collapse some answers at random, those of ordered questions at random places.
+
+    Returns the group of each answer by position of the question.
+    """
     groups = {}
     for j, question in enumerate(questions):
         missing = question.get("missing", [])
@@ -359,7 +374,43 @@ def _collapsed(rng, questions, shape):
         order = {k: place for place, k in enumerate(dict.fromkeys(of))}
         codes = [order[k] for k in of] + [count + k for k in range(len(missing))]
         groups[j] = codes
-    return _split(rng, questions, shape, groups)
+    return groups
+
+
+def _wanted(rng, questions, shape):
+    """Name tables at random; the views are those of the published survey."""
+    groups, places = _groups(rng, questions), list(range(len(shape)))
+    hidden = [j for j in places if j in groups or rng.random() < 0.75] or places
+    public = [j for j in places if j not in hidden]
+    for j in public:
+        questions[j]["sensitive"] = False
+    # A question with several answers stands for its options.
+    asked = {j: questions[j]["name"].split(".")[0] for j in places}
+    tables = []
+    for _ in range(rng.randint(1, 2)):
+        names = list(dict.fromkeys(asked[j] for j in rng.sample(places, min(3, len(places)))))
+        of = rng.randint(1, len(names))
+        by = [names[of:]] if rng.random() < 0.3 and len(names) > of + 1 else names[of:]
+        tables.append({"of": names[:of], "by": by, "importance": rng.choice([1, 1, 0.6])})
+    mechanism = {"kind": "split-questionnaire", "gamma": rng.choice(["3", "19/2"])}
+    mechanism |= {"tables": tables}
+    mechanism |= {"public": [questions[j]["name"] for j in public]} if public else {}
+    mechanism |= {"pairs": rng.choice([True, 20])} if rng.random() < 0.3 else {}
+    try:
+        written = Survey.from_json(json.dumps(document(mechanism, *_as_asked(questions))))
+    except HalftruthError:
+        return _split(rng, questions, shape, groups)
+    mechanism = json.loads(written.canonical_json)["mechanism"]
+    place = {question["name"]: j for j, question in enumerate(questions)}
+    classes = [
+        ([[place[name] for name in group] for group in each["attributes"]], choose, each["weight"])
+        for each in mechanism["views"]
+        for choose in [each.get("choose") or [len(group) for group in each["attributes"]]]
+    ]
+    response = Fraction(mechanism["gamma"]), mechanism["prime"], mechanism["direct"]
+    return mechanism, *_of_views(
+        shape, public, response, classes, groups, mechanism.get("pairs", 0)
+    )
 
 
 def _split(rng, questions, shape, collapsed=MappingProxyType({})):
@@ -387,7 +438,13 @@ def _split(rng, questions, shape, collapsed=MappingProxyType({})):
     mechanism |= {"direct": direct, "views": views}
     mechanism |= {"public": [questions[j]["name"] for j in public]} if public else {}
 
-    matrix = dense_split.matrix(shape, public, gamma, prime, direct, classes, collapsed)
+    response = gamma, prime, direct
+    return mechanism, *_of_views(shape, public, response, classes, collapsed)
+
+
+def _of_views(shape, public, response, classes, groups, pairs=0):
+    """Return the weights of reports, and the reports; `response` is γ, the prime, the limit."""
+    matrix = dense_split.matrix(shape, public, *response, classes, groups, pairs)
 
     def weights():
         rows = matrix.values()
@@ -398,7 +455,7 @@ def _split(rng, questions, shape, collapsed=MappingProxyType({})):
             scaled.append([int(p * scale) for p in row])
         return np.array(scaled, dtype=object)
 
-    return mechanism, weights, list(matrix)
+    return weights, list(matrix)
 
 
 def largest_ratio(groups, sizes=None):

@@ -18,7 +18,7 @@ from halftruth_shared import HalftruthError, Protection, Survey
 
 from tests.support.dependent import REVEALING, document
 from tests.support.disclosed import Disclosure, posterior
-from tests.support.feasible import collapsed_surveys, small_surveys
+from tests.support.feasible import collapsed_surveys, small_surveys, wanted_surveys
 
 PROGRAM = Path(__file__).with_name("agreement.mjs")
 VECTORS = Path(__file__).parents[1] / "vectors"
@@ -164,6 +164,15 @@ def test_small_surveys_with_collapsed_answers_agree_as_well(in_javascript):
     assert found["above"] == 0
     assert found["surveys"] > 60
     assert found["tight"] > 0.4 * found["figures"] > 400
+
+
+@pytest.mark.parametrize("count", [40, pytest.param(700, marks=pytest.mark.nightly)])
+def test_small_surveys_with_wanted_tables_agree_as_well(in_javascript, count):
+    found = agree(in_javascript, 11, count, wanted_surveys)
+    print(dict(found))
+    assert found["above"] == 0
+    assert found["surveys"] > 0.7 * count
+    assert found["tight"] > 0.4 * found["figures"] > 4 * count
 
 
 @pytest.mark.nightly

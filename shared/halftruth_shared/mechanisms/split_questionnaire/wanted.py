@@ -1,12 +1,16 @@
 """Wanted tables: what will be asked of the results, for which the views are chosen."""
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from decimal import Decimal
+from fractions import Fraction
 from itertools import combinations, product
-from math import inf, prod, sqrt
+from math import isfinite, prod, sqrt
 
 import msgspec
 
 from ...errors import ParameterError, listing
+from ...rational import as_float, format_rational, parse_rational
 from ...schema import Schema
 from ..base import View
 
@@ -30,13 +34,37 @@ class WantedTables(
         A single one without groups is wanted by itself.
     by : tuple of str or tuple of str, optional
         Groups of people: attributes, or lists of attributes whose combinations are the groups.
-    importance : float
-        Weight of the errors of these tables.
+    importance : str, int, float or Fraction, optional
+        Weight of the errors of these tables, 1 by default. It is kept as text, since a published
+        survey has no numbers that programs could write differently.
+
+    Raises
+    ------
+    ParameterError
+        If the importance is not a number above 0.
     """
 
     of: tuple[str, ...]
     by: tuple[str | tuple[str, ...], ...] | None = None
-    importance: float = 1.0
+    importance: str | int | float | None = None
+
+    def __post_init__(self) -> None:
+        field = "tables.importance"
+        given = 1 if self.importance is None else self.importance
+        if isinstance(given, float) and isfinite(given):
+            given = f"{Decimal(str(given)):f}"
+        exact = Fraction(0)
+        with suppress(ParameterError):
+            exact = parse_rational(given, field)
+        if exact <= 0:
+            raise ParameterError("tables: importance: expected a number above 0", field=field)
+        written = None if exact == 1 else format_rational(exact, field)
+        msgspec.structs.force_setattr(self, "importance", written)
+
+    @property
+    def weight(self) -> float:
+        """Importance as a number."""
+        return as_float(Fraction(self.importance or 1))
 
 
 def sizes_together(schema: Schema) -> tuple[int, ...]:
@@ -108,7 +136,7 @@ def demands(
     Raises
     ------
     ParameterError
-        If a name is unknown, an importance is not a number above 0, or the tables are too many.
+        If a name is unknown, or the tables are too many.
     """
     together = sizes_together(schema)
     alone = {j for j, name in enumerate(schema.names) if name not in public}
@@ -116,10 +144,6 @@ def demands(
     named: dict[frozenset[int], float] = {}
     count = 0
     for each in wanted:
-        if not 0 < each.importance < inf:
-            raise ParameterError(
-                "tables: importance: expected a number above 0", field="tables.importance"
-            )
         for names in enumerate_tables(schema, each):
             count += 1
             if count > MAX_TABLES:
@@ -133,10 +157,10 @@ def demands(
             if not perturbed:
                 continue
             if len(names) == 1:
-                named[perturbed] = max(ALONE * each.importance, named.get(perturbed, 0.0))
+                named[perturbed] = max(ALONE * each.weight, named.get(perturbed, 0.0))
                 continue
             known = prod(size for j, size in zip(positions, sizes, strict=True) if j not in alone)
-            demand = each.importance * groups / sqrt(known)
+            demand = each.weight * groups / sqrt(known)
             found[perturbed] = max(demand, found.get(perturbed, 0.0))
     # An importance of a question alone replaces the usual one, but not those of its tables with
     # public attributes.
