@@ -190,14 +190,16 @@ class RelayedPlan(Message, frozen=True, kw_only=True):
     """Expected precision behind a relay, of the same kind of mechanism with a larger amplification.
 
     `gamma` is the largest integer γ for which a batch of `batch` honest reports keeps the requested
-    bound. A property with a prior probability of 5 % has a posterior probability of at most `apart`
-    percent, except with a probability of 10⁻⁸ (10⁻⁶ below 2 000 reports), if relay and collector do
-    not collude and the relay passes on what it received and adds nothing, and at most `together`
-    percent in any other case.
+    bound. `pairs` is true for a split questionnaire with ``pairs = true`` in its file. A property
+    with a prior probability of 5 % has a posterior probability of at most `apart` percent, except
+    with a probability of 10⁻⁸ (10⁻⁶ below 2 000 reports), if relay and collector do not collude and
+    the relay passes on what it received and adds nothing, and at most `together` percent in any
+    other case.
     """
 
     batch: int
     gamma: int
+    pairs: bool
     apart: int
     together: int
     margins: list[PlannedMargin]

@@ -210,7 +210,8 @@ def test_merged_groups_are_parsed_from_lists_and_lines():
 
 @pytest.mark.parametrize(("longest", "undefined"), [(2, 0), (3, 24), (6, 24)])
 def test_the_map_of_census_has_all_associations_by_merging_rare_answers(longest, undefined):
-    mechanism = SplitQuestionnaire.for_amplification(CENSUS, 19, max_length=longest)
+    importance = dict.fromkeys(range(1, longest + 1), 1.0)
+    mechanism = SplitQuestionnaire.designed(CENSUS, 19, (), importance)
     survey = census_survey("census", mechanism)
     rng = np.random.default_rng(3)
     counts = Counts.from_reports(survey, survey.perturbation.reports(census_codes(), rng))

@@ -23,10 +23,9 @@ from .definitions import schema_of, survey_of
 
 
 def split(longest, *sizes, gamma="19"):
-    schema = schema_of(sizes)
-    return Survey(
-        "s", "S", schema, SplitQuestionnaire.for_amplification(schema, gamma, max_length=longest)
-    )
+    schema, lengths = schema_of(sizes), range(1, longest + 1)
+    importance = dict.fromkeys(lengths, 1.0)
+    return Survey("s", "S", schema, SplitQuestionnaire.designed(schema, gamma, (), importance))
 
 
 def unperturbed(*sizes):

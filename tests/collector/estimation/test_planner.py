@@ -573,7 +573,7 @@ def advice_of(shape, respondents, public="", **asked):
 def test_advice_covers_lengths_public_questions_merged_answers_and_question_count():
     result = advice_of((2, 3, 2, 4, 3, 8), 5_000)
     lengths, public, merged, many = result.advice
-    assert lengths.startswith("Shares of answers by max_length: 1 (±")
+    assert lengths.startswith("Shares of answers by max_length, with pairs = true: 1 (±")
     assert public.startswith("A public question makes groups of it more precise")
     assert "f from ±" in public
     assert "sent unchanged and can be read by the collector" in public

@@ -17,6 +17,7 @@ from halftruth_collector.demo.census import SCHEMA as CENSUS
 from halftruth_collector.estimation.planning.bound import information_bound
 from halftruth_shared import Attribute, ParameterError, Schema, SplitQuestionnaire
 from halftruth_shared.channels.geometry import coordinates, count_points
+from halftruth_shared.mechanisms import WantedTables
 from halftruth_shared.mechanisms.split_questionnaire.design import EXPONENT, choose_views
 from halftruth_shared.mechanisms.split_questionnaire.responses import (
     choose_direct,
@@ -242,6 +243,53 @@ def test_grouping_attributes_costs_little_precision():
     bound = information_bound(schema, NINETEEN, 1, (), [1, 2])
     found = errors(schema, told(views, NINETEEN, 2), [1, 2])
     assert largest(found) < 1.05 * largest(np.array(list(bound.values())))
+
+
+@pytest.mark.parametrize(
+    ("shape", "gain"),
+    [
+        ((6, 6, 6, 6), 0.03),  # views of 36 cells, between 28 and 73
+        ((3, 3, 3), 0.0),  # at most 27 cells
+        ((10, 10, 9), 0.0),  # at least 90 cells for pairs of questions
+    ],
+)
+def test_proposed_views_are_answered_by_pairs_of_cells_where_that_is_more_precise(shape, gain):
+    schema, lengths = schema_of(*shape), (1, 2)
+    importance = dict.fromkeys(lengths, 1.0)
+    tables = [WantedTables(of=schema.names[:1], by=schema.names[1:])]
+    for found, without in (
+        (
+            SplitQuestionnaire.for_amplification(schema, 19, (), 2),
+            SplitQuestionnaire.designed(schema, 19, (), importance),
+        ),
+        (
+            SplitQuestionnaire.for_tables(schema, 19, (), tables),
+            SplitQuestionnaire.designed_for(schema, 19, (), tables),
+        ),
+    ):
+        by_pairs, usual = (
+            errors(schema, told(each.bind(schema).views, Fraction(19), 2), lengths).max()
+            if found.tables == ()
+            else errors_of_tables(schema, each)
+            for each in (found, without)
+        )
+        assert (found.pairs is not None) == (gain > 0)
+        if found.pairs is None:
+            assert found.parameters() == without.parameters()
+        assert by_pairs <= (1 - gain) * usual * (1 + 1e-9)
+
+
+def errors_of_tables(schema, mechanism):
+    """Return the largest error of the first question by each other one, within its groups."""
+    information = told(mechanism.bind(schema).views, mechanism.gamma, 2)
+    squares = []
+    for other in range(1, len(schema.names)):
+        sizes = schema.shape[0], schema.shape[other]
+        each = {(0,): sizes[0] - 1, (other,): sizes[1] - 1}
+        each[0, other] = math.prod(each.values())
+        variance = sum(d / information[u] for u, d in each.items()) / math.prod(sizes) ** 2
+        squares.append(sizes[1] ** 2 * variance)
+    return math.sqrt(max(squares))
 
 
 def test_public_attributes_are_in_no_view():

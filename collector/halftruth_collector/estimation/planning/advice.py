@@ -36,6 +36,11 @@ def design_perturbation(
         return None
 
 
+def has_pairs(perturbation: Perturbation) -> bool:
+    """Return whether some views are answered by pairs of cells."""
+    return getattr(perturbation.mechanism, "pairs", None) is not None
+
+
 def recommend(plans: Sequence[MechanismPlan]) -> tuple[MechanismPlan, str]:
     """Return the mechanism with the narrowest typical margin, and the reason in one sentence.
 
@@ -95,12 +100,14 @@ def advise_length(chosen: Chosen, expected: Expectation, gamma: Fraction) -> Ite
     public = survey.perturbation.unperturbed
     perturbed = len(survey.schema.names) - len(public)
     shares, within = dict[int, float](), dict[int, float]()
+    by_pairs = False
     for length in range(1, min(_LONGEST, perturbed) + 1):
         check_deadline()
         shares[length] = within[length] = np.inf
         perturbation = design_perturbation(kind, survey.schema, gamma, public, length)
         if perturbation is None:
             continue
+        by_pairs |= has_pairs(perturbation)
         design = replace(expected, perturbation=perturbation)
         shares[length] = _typical(planned_margins(design, some_of(chosen.questions), "share"))
         if length > 1:
@@ -124,7 +131,8 @@ def advise_length(chosen: Chosen, expected: Expectation, gamma: Fraction) -> Ite
     if kind.kind != survey.mechanism.kind:
         about = f"With {kind.kind}, shares of answers"
     listed = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
-    yield f"{about} by max_length: {listed}. {said}."
+    with_pairs = ", with pairs = true" * by_pairs
+    yield f"{about} by max_length{with_pairs}: {listed}. {said}."
 
 
 def _typical(margins: Mapping[tuple[str, ...], float]) -> float:

@@ -29,7 +29,7 @@ from halftruth_shared.relayed import bounds_of_batch, largest_gamma
 from ...executors import Map
 from ..bounds import checked, optional
 from ..reconstruction import of_perturbation
-from .advice import advise_length, design_perturbation, recommend
+from .advice import advise_length, design_perturbation, has_pairs, recommend
 from .bound import information_bound, largest_error
 from .changes import advise_changes
 from .margins import People
@@ -161,12 +161,14 @@ def _relayed(chosen: Chosen) -> RelayedPlan | None:
             field="relay",
         )
     apart, together = bounds_of_batch(Fraction(gamma), batch)
+    perturbation = mechanism.bind(survey.schema)
     return RelayedPlan(
         batch=batch,
         gamma=gamma,
+        pairs=has_pairs(perturbation),
         apart=apart,
         together=together,
-        margins=chosen.summaries(chosen.expectation(mechanism.bind(survey.schema)), _ALL),
+        margins=chosen.summaries(chosen.expectation(perturbation), _ALL),
     )
 
 

@@ -145,7 +145,7 @@ def _designs(
             continue
         mechanism = _mechanism(its_schema, gamma, public, its_tables)
         if mechanism is not None:
-            yield _Design(name, its_lines, mechanism.bind(its_schema))
+            yield _Design(name, _response_lines(mechanism) + its_lines, mechanism.bind(its_schema))
 
 
 def _mechanism(
@@ -154,7 +154,7 @@ def _mechanism(
     names = [name for name in schema.names if name in public]
     try:
         if tables:
-            return SplitQuestionnaire.designed_for(schema, gamma, names, tables)
+            return SplitQuestionnaire.for_tables(schema, gamma, names, tables)
         return SplitQuestionnaire.for_amplification(schema, gamma, names, 2)
     except HalftruthError:
         return None
@@ -188,6 +188,10 @@ def _collapsed(schema: Schema, names: set[str]) -> list[Attribute]:
         except HalftruthError:
             continue
     return found
+
+
+def _response_lines(mechanism: SplitQuestionnaire) -> str:
+    return "" if mechanism.pairs is None else "pairs = true\n"
 
 
 def _table_lines(table: WantedTables) -> str:

@@ -227,13 +227,13 @@ def footnotes(result: PlanResult) -> Iterator[str]:
         )
     if (relayed := result.relayed) is not None:
         yield (
-            f"Behind a relay: the same kind of mechanism with γ = {number(relayed.gamma)}, the"
-            f" largest that the bound allows in a batch of {number(relayed.batch)} honest reports"
-            " that can be opened. If 5 of 100 people are believed to have a secret, a report can"
-            f" raise that to at most {relayed.apart}, but for a chance of 1 in"
-            f" {number(round(1 / delta_of(relayed.batch)))}, if the relay does not work together"
-            " with the asker, passes on what it received and adds nothing; and to at most"
-            f" {relayed.together} in any other case."
+            f"Behind a relay: the same kind of mechanism with γ = {number(relayed.gamma)}"
+            f"{' and pairs = true' * relayed.pairs}, the largest that the bound allows in a batch"
+            f" of {number(relayed.batch)} honest reports that can be opened. If 5 of 100 people are"
+            f" believed to have a secret, a report can raise that to at most {relayed.apart}, but"
+            f" for a chance of 1 in {number(round(1 / delta_of(relayed.batch)))}, if the relay does"
+            " not work together with the asker, passes on what it received and adds nothing; and"
+            f" to at most {relayed.together} in any other case."
         )
     for each in result.margins:
         if each.quantity == "share_within" and each.examined < each.possible:

@@ -1,7 +1,7 @@
 """Split questionnaire with projective geometry response."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import import_module
 from math import prod
 from types import ModuleType
@@ -274,14 +274,55 @@ class SplitQuestionnaire(Mechanism):
     ) -> "SplitQuestionnaire | None":
         """Optimize the views for tables of up to `max_length` attributes, three by default.
 
-        Returns None if all attributes are public.
+        Pairs of cells are symbols if that makes some view more informative, as with ``pairs =
+        true`` in a survey file. Returns None if all attributes are public.
         """
         unperturbed = [name for name in schema.names if name in public]
         most = len(schema.names) - len(unperturbed)
         if most == 0:
             return None
         lengths = range(1, min(max_length or MAX_LENGTH, most) + 1)
-        return cls.designed(schema, gamma, unperturbed, dict.fromkeys(lengths, 1.0))
+        importance = dict.fromkeys(lengths, 1.0)
+        return cls._with_pairs_if_used(
+            schema, lambda pairs: cls.designed(schema, gamma, unperturbed, importance, pairs=pairs)
+        )
+
+    @classmethod
+    def for_tables(
+        cls,
+        schema: Schema,
+        gamma: Rational,
+        public: Sequence[str],
+        tables: Sequence[WantedTables],
+    ) -> "SplitQuestionnaire":
+        """Optimize the views for wanted tables, with the responses of `for_amplification`."""
+        return cls._with_pairs_if_used(
+            schema, lambda pairs: cls.designed_for(schema, gamma, public, tables, pairs=pairs)
+        )
+
+    @classmethod
+    def _with_pairs_if_used(
+        cls, schema: Schema, design: Callable[[bool | None], "SplitQuestionnaire"]
+    ) -> "SplitQuestionnaire":
+        """Return the design with pairs as symbols if some of its views have them.
+
+        They are tried if a view has more cells than k-ary response is best for.
+        """
+        found = design(None)
+        direct, most = choose_pairs(found.gamma, found.prime)
+
+        def has_view(smallest: int, largest: float, mechanism: "SplitQuestionnaire") -> bool:
+            views = mechanism.bind(schema).views
+            return any(smallest <= prod(view.shape) <= largest for view in views)
+
+        if most <= direct or not has_view(direct + 1, math.inf, found):
+            return found
+        try:
+            by_pairs = design(True)
+        except ParameterError:
+            # Pairs of cells have many symbols, perhaps too many for all views.
+            return found
+        return by_pairs if has_view(direct + 1, most, by_pairs) else found
 
     def parameters(self) -> Parameters:
         return SplitQuestionnaireParameters(
