@@ -10,13 +10,14 @@ from halftruth_shared import Survey
 from halftruth_shared.analyses import QUERIES, Query, name_of, result_of
 from halftruth_shared.analyses.base import Columns, R, data_frame, texts
 from halftruth_shared.analyses.plan import PlanQuery, PlanRequest, PlanResult
-from halftruth_shared.analyses.reading import Field, fields, make
-from halftruth_shared.protocol.surveys import SurveyList, SurveySummary
+from halftruth_shared.analyses.reading import Field, fields, make, write
+from halftruth_shared.columns import decode
+from halftruth_shared.protocol.surveys import SurveyList, SurveySummary, survey_path
 from halftruth_shared.results.showing import html_table, text_table
 
 from .catalog import Catalog
 from .questions import Questions, to_names
-from .transport import Transport, survey_path
+from .transport import Transport
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -124,7 +125,13 @@ class Analyst:
         session: requests.Session | None = None,
     ) -> None:
         self._transport = Transport(
-            url, token=token, retries=retries, backoff=backoff, timeout=timeout, session=session
+            url,
+            token=token,
+            retries=retries,
+            backoff=backoff,
+            timeout=timeout,
+            session=session,
+            decode=decode,
         )
 
     def ask(self, survey: str, query: Query[R]) -> R:
@@ -142,7 +149,9 @@ class Analyst:
         RequestRefused, CollectorUnavailable
         """
         kind = type(query)
-        return self._transport.get(survey_path(survey, name_of(kind)), result_of(kind), query)
+        return self._transport.get(
+            survey_path(survey, name_of(kind)), result_of(kind), write(query)
+        )
 
     def surveys(self) -> "Surveys":
         """Return the surveys of this collector, with id, title, digest and status.

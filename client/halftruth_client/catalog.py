@@ -3,40 +3,51 @@
 from collections.abc import Collection
 from copy import copy
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from halftruth_shared import ParameterError, SignatureError, Survey
+from halftruth_shared.extras import MissingExtra, require_extra
 from halftruth_shared.protocol.base import check_hexadecimal, check_operator_keys
-from halftruth_shared.protocol.surveys import PublishedSurvey, RelayedSurvey
+from halftruth_shared.protocol.surveys import PublishedSurvey, RelayedSurvey, survey_path
 from halftruth_shared.protocol.terms import Terms
 
 from .errors import CollectorUnavailable, RequestRefused, SurveyRefused
-from .transport import Transport, survey_path
+
+if TYPE_CHECKING:
+    from .transport import Transport
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Survey with its terms."""
+    """Survey with its terms, and whether it is signed."""
 
     survey: Survey
     terms: Terms
+    is_signed: bool = False
 
 
 class Catalog:
     """Verified surveys and terms of one collector; without keys, no signature is required.
 
     With `has_total`, the caller bounds all reports of a person together.
+
+    Raises
+    ------
+    MissingExtra
+        If there are keys and cryptography, which checks signatures, is not installed.
     """
 
     def __init__(
-        self, transport: Transport, operator_keys: Collection[str], has_total: bool = False
+        self, transport: "Transport", operator_keys: Collection[str], has_total: bool = False
     ) -> None:
         self.transport = transport
         self._operator_keys = check_operator_keys(operator_keys)
+        if self._operator_keys:
+            require_extra("cryptography", "checking a signature", field="operator_keys")
         self._has_total = has_total
         self._entries: dict[str, Entry] = {}
 
-    def over(self, transport: Transport) -> Self:
+    def over(self, transport: "Transport") -> Self:
         """Return this catalog over another connection; both know the same surveys."""
         other = copy(self)
         other.transport = transport
@@ -85,7 +96,7 @@ class Catalog:
                 check_hexadecimal("sealing_key", terms.sealing_key)
         except ParameterError as error:
             raise SurveyRefused(f"survey '{id}': {error}", field=error.field) from None
-        return Entry(survey, terms)
+        return Entry(survey, terms, published.signature is not None)
 
     def check_relay(self, survey: Survey) -> None:
         """Ask the relay of a survey whether it takes reports of it, and refuse the survey if not.
@@ -115,7 +126,26 @@ class Catalog:
             )
 
     def accept(self, entry: Entry) -> None:
-        """Accept the terms of an entry for further reports."""
+        """Accept the terms of an entry for further reports.
+
+        Raises
+        ------
+        SurveyRefused
+            If the survey is sealed, relayed or signed and cryptography is not installed. A client
+            without it could not check a signature, even if no key is pinned yet.
+        """
+        needs = (
+            ("sealing_key", "a sealed report", entry.terms.sealing_key is not None),
+            ("relay", "a report through a relay", entry.survey.relay is not None),
+            ("signature", "a signed survey", entry.is_signed),
+        )
+        try:
+            for field, what, is_needed in needs:
+                if is_needed:
+                    require_extra("cryptography", what, field=field)
+        except MissingExtra as error:
+            id = entry.survey.id
+            raise SurveyRefused(f"survey '{id}': {error}", field=error.field) from None
         self._entries[entry.survey.digest] = entry
 
     def entry(self, id: str, digest: str, *, refresh: bool = False) -> Entry:

@@ -8,8 +8,8 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from random import SystemRandom
+from typing import TYPE_CHECKING
 
-import requests
 from halftruth_shared import HalftruthError, ParameterError, Survey
 from halftruth_shared.protocol.reports import Receipt
 from halftruth_shared.rational import Rational
@@ -29,12 +29,15 @@ from .delivery import (
     send,
     without_number,
 )
-from .drawing import PersonRecord, Unsettled, draw
+from .drawing import DrawnReport, PersonRecord, Unsettled, draw
 from .errors import AnsweredBefore, CollectorUnavailable, RequestRefused
 from .ledger import Ledger, LedgerEntry
-from .outbox import Outbox, StoredReport
 from .policy import PrivacyPolicy
-from .transport import Transport
+
+if TYPE_CHECKING:
+    import requests
+
+    from .outbox import Outbox
 
 _log = logging.getLogger(__name__)
 
@@ -97,6 +100,8 @@ class Client:
     ParameterError
         If the address, the outbox, a key or the largest amplification is invalid, or if
         `max_total_gamma` has no outbox.
+    MissingExtra
+        If a key is pinned and cryptography, the extra ``sealed``, is not installed.
     """
 
     def __init__(
@@ -113,10 +118,13 @@ class Client:
         retries: int = 5,
         backoff: float = 0.5,
         timeout: float = 10.0,
-        session: requests.Session | None = None,
+        session: "requests.Session | None" = None,
     ) -> None:
         limits = max_gamma, unprotected, digests, bool(operator_keys), max_total_gamma
         self._policy = PrivacyPolicy(*limits)
+        # Import here, since requests takes longer to import than everything else.
+        from .transport import Transport
+
         self._transport = Transport(
             url, token=token, retries=retries, backoff=backoff, timeout=timeout, session=session
         )
@@ -126,7 +134,7 @@ class Client:
         self._outbox: Outbox | None = None
         if outbox is not None:
             self._catalog = self._patient.over(self._transport.once())
-            self._outbox = Outbox(outbox)
+            self._outbox = _open_outbox(outbox)
         elif max_total_gamma is not None:
             raise _no_outbox("max_total_gamma")
         self._unsettled = _unsettled()
@@ -150,9 +158,10 @@ class Client:
             If the digest is wrong or not pinned, no pinned operator signed the survey, its
             amplification exceeds `max_gamma`, or the respondent's reports together would exceed the
             total of the series or `max_total_gamma`; if several people may answer it on one device
-            although a total limits their reports; or if its relay answers that it takes no reports
-            of the survey. The relay is asked unless the respondent has a report in the outbox, or
-            questions depend on answers.
+            although a total limits their reports; if it is sealed, signed or relayed and
+            cryptography is not installed; or if its relay answers that it takes no reports of it.
+            The relay is asked unless the respondent has a report in the outbox, or questions depend
+            on answers.
         RequestRefused, CollectorUnavailable
         SurveyError, SchemaError, ParameterError
             If the response is not a valid survey; or if there is no outbox, which a `respondent`
@@ -187,7 +196,7 @@ class Client:
         """
         self._outbox_for("respondent").forget_ledger(respondent)
 
-    def _outbox_for(self, what: str) -> Outbox:
+    def _outbox_for(self, what: str) -> "Outbox":
         """Return the outbox; raise ParameterError if there is none, and so no memory of people."""
         if self._outbox is None:
             raise _no_outbox(what)
@@ -300,7 +309,7 @@ class Client:
         kept = outbox.add_once(self._transport.url, report, respondent, entry, limit)
         return self._submitted(kept, waits_for)
 
-    def _check_ledger(self, outbox: Outbox, survey: Survey, respondent: str) -> None:
+    def _check_ledger(self, outbox: "Outbox", survey: Survey, respondent: str) -> None:
         """Check a survey against a respondent's ledger."""
         entry = LedgerEntry.of(survey)
         outbox.ledger(respondent).check(entry, self._policy.max_total_gamma)
@@ -316,7 +325,7 @@ class Client:
                 field="respondent",
             )
 
-    def _submitted(self, report: StoredReport, waits_for: str | None) -> Submission:
+    def _submitted(self, report: DrawnReport, waits_for: str | None) -> Submission:
         """Send a report, or return the status "waiting"."""
         try:
             if waits_for is None:
@@ -540,12 +549,12 @@ class Client:
         return None
 
     @staticmethod
-    def _delivered(receipt: Receipt, reports: Sequence[StoredReport]) -> Delivery:
+    def _delivered(receipt: Receipt, reports: Sequence[DrawnReport]) -> Delivery:
         """Return a receipt for reports of one survey as a `Delivery`."""
         relayed = sum(report.relay_id is not None for report in reports)
         return Delivery(receipt.accepted, receipt.duplicates, relayed=relayed)
 
-    def _send(self, catalog: Catalog, reports: Sequence[StoredReport]) -> Receipt:
+    def _send(self, catalog: Catalog, reports: Sequence[DrawnReport]) -> Receipt:
         """Send reports of one survey in one request, and settle them."""
         try:
             receipt = send(catalog, reports)
@@ -558,6 +567,13 @@ class Client:
         self._unsettled.settle(reports)
         self._is_announced = False
         return receipt
+
+
+def _open_outbox(path: str | Path) -> "Outbox":
+    # Import here, since a client without a file needs no SQLite.
+    from .outbox import Outbox
+
+    return Outbox(path)
 
 
 def _no_outbox(what: str) -> ParameterError:

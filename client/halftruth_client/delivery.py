@@ -16,11 +16,11 @@ from halftruth_shared.protocol.reports import (
     SealedBatch,
     SealedReport,
 )
+from halftruth_shared.protocol.surveys import survey_path
 
 from .catalog import Catalog, Entry
+from .drawing import DrawnReport
 from .errors import RequestRefused, SurveyRefused
-from .outbox import StoredReport
-from .transport import survey_path
 
 #: Largest number of reports in one request.
 BATCH = 1_000
@@ -156,7 +156,7 @@ def _unexpected(invitations: Sequence[str | None], i: int, expected: str) -> Par
     return ParameterError(f"{name}: expected {expected}", field="invitation")
 
 
-def send(catalog: Catalog, reports: Sequence[StoredReport]) -> Receipt:
+def send(catalog: Catalog, reports: Sequence[DrawnReport]) -> Receipt:
     """Send reports of one survey in one request, and once more if its terms have changed.
 
     Reports to a survey with a relay go to the relay only; the digest fixes its address and keys.
@@ -174,7 +174,7 @@ def send(catalog: Catalog, reports: Sequence[StoredReport]) -> Receipt:
     return _post(catalog, changed, reports)
 
 
-def _post(catalog: Catalog, entry: Entry, reports: Sequence[StoredReport]) -> Receipt:
+def _post(catalog: Catalog, entry: Entry, reports: Sequence[DrawnReport]) -> Receipt:
     id, terms = entry.survey.id, entry.terms
     if not terms.invitations:
         reports = [replace(report, invitation=None) for report in reports]
@@ -198,7 +198,7 @@ def _post(catalog: Catalog, entry: Entry, reports: Sequence[StoredReport]) -> Re
     return transport.post(path, Receipt, ReportBatch(digest=reports[0].digest, reports=plain))
 
 
-def _sealed_batch(entry: Entry, reports: Sequence[StoredReport]) -> SealedBatch:
+def _sealed_batch(entry: Entry, reports: Sequence[DrawnReport]) -> SealedBatch:
     # Import here, since most surveys are not sealed, and cryptography is slow to import.
     from halftruth_shared.protocol.sealing import seal, seal_for_relay
 
@@ -220,7 +220,7 @@ def _sealed_batch(entry: Entry, reports: Sequence[StoredReport]) -> SealedBatch:
     return SealedBatch(digest=survey.digest, reports=sealed)
 
 
-def find_refused(error: HalftruthError, reports: Sequence[StoredReport]) -> Sequence[StoredReport]:
+def find_refused(error: HalftruthError, reports: Sequence[DrawnReport]) -> Sequence[DrawnReport]:
     """Return the reports that an error refuses finally, so that a retry is pointless."""
     if not isinstance(error, RequestRefused):
         return []

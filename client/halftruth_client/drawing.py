@@ -17,17 +17,20 @@ import json
 import secrets
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from uuid import UUID, uuid4
 
-import numpy as np
 from halftruth_shared import HalftruthError, ParameterError, RecordError, Survey
+from halftruth_shared.extras import MissingExtra
 from halftruth_shared.number import parse_number
-from numpy.typing import NDArray
 
 from .errors import AnsweredBefore
-from .outbox import StoredReport
+
+#: Smallest number of records that are perturbed faster by NumPy, whose import takes a tenth of a
+#: second.
+_MANY = 1_000
 
 #: A category, a number, or the chosen options of a multiple-response question.
 Answer = str | float | Fraction | list[str] | tuple[str, ...] | set[str] | frozenset[str]
@@ -37,11 +40,24 @@ PersonRecord = Mapping[str, Answer]
 
 
 @dataclass(frozen=True)
+class DrawnReport:
+    """A perturbed report with the survey that it answers."""
+
+    id: UUID
+    survey: str
+    digest: str
+    values: tuple[int, ...] = field(repr=False)
+    invitation: str | None = field(default=None, repr=False)
+    #: Id of the report at the relay of the survey, which never sees `id`.
+    relay_id: UUID | None = None
+
+
+@dataclass(frozen=True)
 class Draw:
     """A report, with the keyed digest of its record."""
 
     mark: bytes = field(repr=False)
-    report: StoredReport
+    report: DrawnReport
 
 
 class Unsettled:
@@ -50,7 +66,7 @@ class Unsettled:
     def __init__(self) -> None:
         self._key = secrets.token_bytes(32)
         self._lock = threading.Lock()
-        self._reports: dict[bytes, dict[UUID, StoredReport]] = {}
+        self._reports: dict[bytes, dict[UUID, DrawnReport]] = {}
         self._marks: dict[UUID, bytes] = {}
 
     def mark(self, survey: str, record: PersonRecord) -> bytes:
@@ -59,7 +75,7 @@ class Unsettled:
         content = json.dumps([survey, answers]).encode()
         return hashlib.blake2b(content, key=self._key, digest_size=16).digest()
 
-    def pop(self, mark: bytes, digest: str) -> StoredReport | None:
+    def pop(self, mark: bytes, digest: str) -> DrawnReport | None:
         """Remove and return a report of a record; None if there is none.
 
         If there are only reports to another version of the survey, raise `AnsweredBefore`.
@@ -90,7 +106,7 @@ class Unsettled:
                 self._reports.setdefault(draw.mark, {})[draw.report.id] = draw.report
                 self._marks[draw.report.id] = draw.mark
 
-    def settle(self, reports: Iterable[StoredReport]) -> None:
+    def settle(self, reports: Iterable[DrawnReport]) -> None:
         """Discard reports that the collector has acknowledged."""
         with self._lock:
             for report in reports:
@@ -129,8 +145,7 @@ def draw(
         return ParameterError(
             f"invitations: expected one for each of the {len(codes)} records", field="invitations"
         )
-    array = np.array(codes, dtype=np.int64).reshape(-1, len(survey.schema.shape))
-    left: list[StoredReport | None] = []
+    left: list[DrawnReport | None] = []
     try:
         for mark in marks:
             left.append(unsettled.pop(mark, survey.digest))
@@ -138,15 +153,15 @@ def draw(
         taken = zip(marks, left, strict=False)
         unsettled.restore(Draw(mark, report) for mark, report in taken if report is not None)
         return AnsweredBefore(f"record {len(left)}: {error}", field=error.field)
-    values = _perturb(survey, array[[report is None for report in left]])
+    values = _perturb(survey, [c for c, report in zip(codes, left, strict=True) if report is None])
     drawn = (_make_report(survey, each) for each in values)
     return [Draw(mark, report or next(drawn)) for mark, report in zip(marks, left, strict=True)]
 
 
-def _make_report(survey: Survey, values: tuple[int, ...]) -> StoredReport:
+def _make_report(survey: Survey, values: tuple[int, ...]) -> DrawnReport:
     """Return a report with ids that stay the same when sending is retried."""
     relay_id = None if survey.relay is None else uuid4()
-    return StoredReport(uuid4(), survey.id, survey.digest, values, relay_id=relay_id)
+    return DrawnReport(uuid4(), survey.id, survey.digest, values, relay_id=relay_id)
 
 
 def _normalize_answer(answer: Answer) -> str | list[str]:
@@ -158,7 +173,9 @@ def _normalize_answer(answer: Answer) -> str | list[str]:
     return str(parse_number(answer))
 
 
-def _perturb(survey: Survey, codes: NDArray[np.int64]) -> list[tuple[int, ...]]:
-    if len(codes) == 1:
-        return [survey.perturbation.report(codes[0].tolist())]
-    return list(map(tuple, survey.perturbation.reports(codes).tolist()))
+def _perturb(survey: Survey, codes: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Perturb records independently, by NumPy if it is installed and they are many."""
+    if len(codes) >= _MANY:
+        with suppress(MissingExtra):
+            return list(map(tuple, survey.perturbation.reports(codes).tolist()))
+    return list(map(survey.perturbation.report, codes))

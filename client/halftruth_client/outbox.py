@@ -14,7 +14,6 @@ import sqlite3
 import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from uuid import UUID
@@ -23,6 +22,7 @@ import msgspec
 from halftruth_shared import ParameterError
 from halftruth_shared.private_files import create_private, tighten
 
+from .drawing import DrawnReport
 from .errors import SurveyRefused
 from .ledger import Ledger, LedgerEntry
 
@@ -51,19 +51,6 @@ CREATE TABLE IF NOT EXISTS secret (
     key BLOB NOT NULL
 ) STRICT;
 """
-
-
-@dataclass(frozen=True)
-class StoredReport:
-    """A perturbed report with the survey that it answers."""
-
-    id: UUID
-    survey: str
-    digest: str
-    values: tuple[int, ...] = field(repr=False)
-    invitation: str | None = field(default=None, repr=False)
-    #: Id of the report at the relay of the survey, which never sees `id`.
-    relay_id: UUID | None = None
 
 
 class Outbox:
@@ -109,7 +96,7 @@ class Outbox:
         name = unicodedata.normalize("NFC", respondent).encode(errors="surrogatepass")
         return hashlib.blake2b(name, key=self._key, digest_size=32).digest()
 
-    def find(self, survey: str, respondent: str) -> StoredReport | None:
+    def find(self, survey: str, respondent: str) -> DrawnReport | None:
         """Return the stored report of this respondent to this survey, if any."""
         with self._connect() as connection:
             rows = connection.execute(
@@ -147,11 +134,11 @@ class Outbox:
     def add_once(
         self,
         collector: str,
-        report: StoredReport,
+        report: DrawnReport,
         respondent: str,
         entry: LedgerEntry,
         max_total_gamma: Fraction | None,
-    ) -> StoredReport:
+    ) -> DrawnReport:
         """Store a respondent's waiting report with its ledger entry in one transaction; return it.
 
         If another thread or process has stored one meanwhile, return that one. If the report would
@@ -172,7 +159,7 @@ class Outbox:
         kept = self.find(report.survey, respondent)
         return report if kept is None else kept
 
-    def add(self, collector: str, reports: Sequence[StoredReport]) -> None:
+    def add(self, collector: str, reports: Sequence[DrawnReport]) -> None:
         """Store waiting reports; mark stored ones as waiting again."""
         with self._connect() as connection:
             self._add(connection, collector, reports)
@@ -181,7 +168,7 @@ class Outbox:
         self,
         connection: sqlite3.Connection,
         collector: str,
-        reports: Sequence[StoredReport],
+        reports: Sequence[DrawnReport],
         pseudonym: bytes | None = None,
     ) -> None:
         connection.executemany(
@@ -215,7 +202,7 @@ class Outbox:
             ).fetchall()
         return rows
 
-    def waiting(self, collector: str, survey: str, digest: str, limit: int) -> list[StoredReport]:
+    def waiting(self, collector: str, survey: str, digest: str, limit: int) -> list[DrawnReport]:
         """Return at most `limit` waiting reports of one version of one survey."""
         with self._connect() as connection:
             rows = connection.execute(
@@ -225,7 +212,7 @@ class Outbox:
             ).fetchall()
         return [_stored(row) for row in rows]
 
-    def settle(self, reports: Sequence[StoredReport]) -> None:
+    def settle(self, reports: Sequence[DrawnReport]) -> None:
         """Mark reports as settled, counted or refused.
 
         Reports of known respondents are kept without invitations; other reports are deleted.
@@ -238,9 +225,9 @@ class Outbox:
             )
 
 
-def _stored(row: tuple[str, str, str, str, str | None, str | None]) -> StoredReport:
+def _stored(row: tuple[str, str, str, str, str | None, str | None]) -> DrawnReport:
     id_, survey, digest, report, invitation, relay_id = row
-    return StoredReport(
+    return DrawnReport(
         UUID(id_),
         survey,
         digest,

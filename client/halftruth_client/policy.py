@@ -4,7 +4,6 @@ from collections.abc import Collection
 from fractions import Fraction
 
 from halftruth_shared import ParameterError, Survey
-from halftruth_shared.protection import accepted_amplification
 from halftruth_shared.rational import Rational, format_approximately, parse_rational
 
 from .errors import SurveyRefused
@@ -58,7 +57,7 @@ class PrivacyPolicy:
                 " key (operator_keys)",
                 field="digests",
             )
-        amplification = accepted_amplification(survey, self.unprotected)
+        amplification = survey.perturbation.accepted_amplification(self.unprotected)
         if amplification > self._max_gamma:
             schema, perturbation = survey.schema, survey.perturbation
             revealed = [

@@ -2,17 +2,17 @@
 
 import logging
 import math
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from http import HTTPStatus
 from http.cookiejar import DefaultCookiePolicy
 from typing import Any, Self, TypeVar
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 import msgspec
 import requests
 from halftruth_shared import ParameterError
-from halftruth_shared.analyses.reading import write
-from halftruth_shared.protocol.base import Message, Problem, Request, decode
+from halftruth_shared.protocol.base import Message, Problem, Request
 from requests.adapters import HTTPAdapter
 from requests.auth import AuthBase
 from urllib3.exceptions import MaxRetryError
@@ -39,6 +39,13 @@ T = TypeVar("T", bound=Message)
 
 _log = logging.getLogger(__name__)
 
+#: Returns the message of a type in a JSON text, or raises msgspec.DecodeError.
+Decode = Callable[[bytes | bytearray, type[Any]], Any]
+
+
+def _decode_plain(content: bytes | bytearray, kind: type[Any]) -> Any:
+    return msgspec.json.decode(content, type=kind)
+
 
 class Transport:
     """Connection to one collector or relay.
@@ -61,6 +68,8 @@ class Transport:
         Seconds without a response after which an attempt fails.
     session : requests.Session, optional
         Session of the caller, with its own adapters and retries. Cookies are disabled in it.
+    decode : callable, optional
+        Decodes the message of a response; results have columns, which need NumPy.
     """
 
     def __init__(
@@ -72,6 +81,7 @@ class Transport:
         backoff: float = 0.5,
         timeout: float = 10.0,
         session: requests.Session | None = None,
+        decode: Decode = _decode_plain,
     ) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -85,6 +95,7 @@ class Transport:
         self._peer = "collector"
         self._timeout = timeout
         self._authentication = _Bearer(token)
+        self._decode = decode
         self._has_own_session = session is None
         self._session = _without_cookies(session or _retrying_session(retries, backoff))
 
@@ -105,15 +116,16 @@ class Transport:
         relay.url, relay._peer, relay._authentication = url, "relay", _Bearer(None)
         return relay
 
-    def get(self, path: str, answer: type[T], query: Request | None = None) -> T:
-        """Fetch a message of this type; the fields of a query become parameters of the URL.
+    def get(
+        self, path: str, answer: type[T], parameters: Mapping[str, Sequence[str]] | None = None
+    ) -> T:
+        """Fetch a message of this type, with parameters in the URL.
 
         Raises
         ------
         RequestRefused, CollectorUnavailable
         """
-        parameters = {} if query is None else write(query)
-        return self._request("GET", path, answer, {}, params=parameters)
+        return self._request("GET", path, answer, {}, params=parameters or {})
 
     def post(self, path: str, answer: type[T], message: Request) -> T:
         """Send a message and return the response.
@@ -162,12 +174,13 @@ class Transport:
                 report=problem.report,
             )
         try:
-            return decode(content, answer)
+            decoded: T = self._decode(content, answer)
         except msgspec.DecodeError:
             raise RequestRefused(
                 f"{self.url} answered something that no {self._peer} would; check the address",
                 status=response.status_code,
             ) from None
+        return decoded
 
     def _detail(self, response: requests.Response, content: bytearray) -> Problem:
         """Return the problem details of a response, by default made from its status."""
@@ -180,11 +193,6 @@ class Transport:
                 status=response.status_code,
                 detail=f"the {self._peer} answered {response.status_code} {response.reason}",
             )
-
-
-def survey_path(survey: str, *rest: str) -> str:
-    """Return the path of a survey or of its subresource; the id is escaped."""
-    return "/".join(["/v1/surveys", quote(survey, safe=""), *rest])
 
 
 class _Bearer(AuthBase):

@@ -4,7 +4,6 @@ import math
 from typing import Annotated
 
 from halftruth_shared import Protection, SplitQuestionnaire, Survey
-from halftruth_shared.protection import accepted_amplification
 from halftruth_shared.protocol.base import Digest, Message
 from halftruth_shared.protocol.terms import Terms
 from halftruth_shared.rational import format_approximately, parse_rational
@@ -129,7 +128,7 @@ def why_form_refuses(
         return "respondents randomized their answers themselves, for 'halftruth reports read'"
     schema, perturbation = survey.schema, survey.perturbation
     harmless = set(allowed_by_form(survey))
-    amplification = accepted_amplification(survey, harmless)
+    amplification = survey.perturbation.accepted_amplification(harmless)
     if amplification <= limit:
         return _why_total_refuses(survey, max_total_gamma, terms)
     if amplification == math.inf:

@@ -7,9 +7,6 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import chain
 
-import numpy as np
-from numpy.typing import NDArray
-
 from .errors import RecordError, SchemaError, listing
 from .number import NumberRange, parse_number
 from .texts import Frozen, Text, choose_language, describe_accepted_text, freeze_text, shorten
@@ -378,16 +375,16 @@ class Attribute:
         return None if self.question is None else self.name[len(self.question.name) + 1 :]
 
     @cached_property
-    def missing_mask(self) -> NDArray[np.bool_]:
-        """Mask of the codes of missing categories, shape (d,)."""
-        return np.array([category in self.missing for category in self.categories])
+    def is_missing(self) -> tuple[bool, ...]:
+        """Whether a category is missing, by code."""
+        return tuple([category in self.missing for category in self.categories])
 
     @cached_property
-    def item_mask(self) -> NDArray[np.bool_]:
-        """Mask of the codes of categories that count in itemsets, shape (d,)."""
+    def is_item(self) -> tuple[bool, ...]:
+        """Whether a category counts in itemsets, by code."""
         if self.items is None:
-            return ~self.missing_mask
-        return np.array([category in self.items for category in self.categories])
+            return tuple([not is_missing for is_missing in self.is_missing])
+        return tuple([category in self.items for category in self.categories])
 
     def label_in(self, *languages: str) -> str:
         """Return the label, in the first available of some languages.

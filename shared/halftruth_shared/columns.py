@@ -12,6 +12,7 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -25,6 +26,7 @@ else:
     Numbers = np.ndarray
 
 T = TypeVar("T", bound="Column")
+M = TypeVar("M")
 
 
 class Column:
@@ -232,6 +234,16 @@ def replace_nonfinite(column: Numbers) -> list[float | None]:
     numbers[~np.isfinite(column)] = None
     values: list[float | None] = numbers.tolist()
     return values
+
+
+def encode(message: object) -> bytes:
+    """Return a message as JSON, perhaps with columns."""
+    return msgspec.json.encode(message, enc_hook=encode_column)
+
+
+def decode(content: bytes | bytearray, kind: type[M]) -> M:
+    """Return the message in a JSON text; msgspec.DecodeError if it does not match the type."""
+    return msgspec.json.decode(content, type=kind, dec_hook=decode_column)
 
 
 def encode_column(value: object) -> object:

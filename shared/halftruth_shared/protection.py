@@ -9,12 +9,17 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
+from .extras import import_extra
 from .mechanisms import Perturbation, ProvableAnswer, Randomizer
 from .privacy import epsilon, worst_case_posterior
-from .relayed import Relayed
 from .schema import Schema
 from .survey import Survey
+from .texts import NARROW_SPACE, group_digits
+
+if TYPE_CHECKING:
+    from .relayed import Relayed
 
 #: Prior probability in descriptions of guarantees.
 PRIOR = Fraction(1, 20)
@@ -24,8 +29,6 @@ _WRITTEN_OUT = 10**6
 
 #: Prior probabilities of three examples of what can be learned.
 _EXAMPLES = (Fraction(1, 100), PRIOR, Fraction(1, 4))
-
-_GAP = "\N{NARROW NO-BREAK SPACE}"
 
 
 @dataclass(frozen=True)
@@ -111,11 +114,16 @@ class Protection:
     timing: tuple[str, ...] = ()
     randomized_by: Randomizer = "device"
     series: SeriesGuarantee | None = None
-    relayed: Relayed | None = None
+    relayed: "Relayed | None" = None
 
     @classmethod
     def of(cls, survey: Survey) -> "Protection":
-        """Compute the guarantees of a survey.
+        """Compute the guarantees of a survey; that of a relay requires NumPy.
+
+        Raises
+        ------
+        MissingExtra
+            If the survey has a relay and NumPy is not installed.
 
         Examples
         --------
@@ -241,11 +249,13 @@ def single_amplifications(perturbation: Perturbation) -> dict[str, Fraction | fl
     return found
 
 
-def _of_relay(survey: Survey) -> Relayed | None:
+def _of_relay(survey: Survey) -> "Relayed | None":
     gamma = survey.perturbation.spent_amplification
     if survey.relay is None or not isinstance(gamma, Fraction):
         return None
-    return Relayed.of(survey.relay, gamma)
+    relayed = import_extra("halftruth_shared.relayed", "the guarantee of a relay", field="relay")
+    found: Relayed = relayed.Relayed.of(survey.relay, gamma)
+    return found
 
 
 def _of_series(survey: Survey) -> SeriesGuarantee | None:
@@ -306,26 +316,6 @@ def _describe_people(
     return f"people with the same {answers} to {', and to '.join(groups)}"
 
 
-def accepted_amplification(survey: Survey, unprotected: Collection[str]) -> Fraction | float:
-    """Return the amplification that a caller accepts if some attributes may be unprotected.
-
-    It decides whether a survey is accepted, while :attr:`.Perturbation.spent_amplification` is the
-    amplification that a report spends of a budget. An allowed attribute that is perturbed and has a
-    condition counts, since a report about it informs about its condition. If an attribute has a
-    provable answer, only that answer may be unprotected.
-    """
-    perturbation = survey.perturbation
-    allowed = {
-        attribute.name
-        for attribute in survey.schema.attributes
-        if attribute.name in unprotected
-        and (not attribute.ask_if or perturbation.reveals(attribute.name))
-    }
-    proofs = perturbation.provable.items()
-    others = [proof.amplification for name, proof in proofs if name in allowed]
-    return perturbation.amplification(public=allowed) * math.prod(others)
-
-
 def percent(share: Fraction) -> str:
     r"""Format a share as a percentage, rounded up so that the bound holds.
 
@@ -334,13 +324,13 @@ def percent(share: Fraction) -> str:
     """
     tenths = math.ceil(share * 1000)
     whole, tenth = divmod(tenths, 10)
-    return f"{whole}.{tenth}{_GAP}%" if tenth else f"{whole}{_GAP}%"
+    return f"{whole}.{tenth}{NARROW_SPACE}%" if tenth else f"{whole}{NARROW_SPACE}%"
 
 
 def _round_up(gamma: Fraction) -> str:
     """Format small whole numbers exactly, and other numbers with three digits, rounded up."""
     if gamma.denominator == 1 and gamma < _WRITTEN_OUT:
-        return f"{gamma.numerator:,}".replace(",", _GAP)
+        return group_digits(gamma.numerator)
     up = Context(prec=3, rounding=ROUND_CEILING, Emax=10**9, Emin=-(10**9))
     rounded = up.divide(Decimal(gamma.numerator), Decimal(gamma.denominator))
     return f"{rounded:f}" if rounded < 1000 else f"{rounded:.2e}"

@@ -7,8 +7,8 @@ from fractions import Fraction
 from .errors import ParameterError
 from .privacy import amplification_for_breach, worst_case_posterior
 from .protocol.relay import Relay
-from .results.wording import number
 from .shuffling import Shuffled, shuffled
+from .texts import group_digits
 
 #: Prior probability in these statements.
 _PRIOR = Fraction(1, 20)
@@ -81,7 +81,7 @@ class Relayed:
 
     def sentences(self) -> list[str]:
         """Return the guarantee in plain sentences."""
-        least = number(self.relay.batch)
+        least = group_digits(self.relay.batch)
         if not self.hides:
             return [
                 f"A relay passes reports on, but batches of {least} are too small to promise more"
@@ -99,7 +99,7 @@ class Relayed:
     @property
     def chance(self) -> str:
         """1/δ, the number of batches of which one is expected to exceed `apart`."""
-        return number(round(1 / self.losses.delta))
+        return group_digits(round(1 / self.losses.delta))
 
     def sees(self) -> list[str]:
         """Return sentences about the data that each party sees, and must not store."""
@@ -122,9 +122,9 @@ class Relayed:
         half = self._with(batch // 2)
         each = "The smallest batch" if self.relay.release == "batches" else "The batch"
         found = [
-            f"{each} has at least {number(batch)} honest reports that can be opened, each drawn as"
-            " the survey says. The figure is from the tail of the loss, rounded up, and holds but"
-            f" for a chance of 1 in {self.chance} (δ).",
+            f"{each} has at least {group_digits(batch)} honest reports that can be opened, each"
+            " drawn as the survey says. The figure is from the tail of the loss, rounded up, and"
+            f" holds but for a chance of 1 in {self.chance} (δ).",
             "Reports that the asker sends itself, or whose draws it knows, count towards a batch"
             " and hide nobody. Neither do random bytes, which anybody can send, which no one can"
             " open, and which do not change results: the relay cannot tell them from reports. If"

@@ -1,20 +1,17 @@
-"""Exact random sampling with integers.
+"""Uniform random integers for many records, as arrays of machine words.
 
 For a single record, randomness is a function ``randbelow(k)`` that returns a uniform integer below
-k, so that a test can enumerate all outcomes. For many records, it is arrays of machine words.
-Sampling is unbiased: it uses no floating point, and words that are out of range are drawn again
-(rejection sampling).
+k, so that a test can enumerate all outcomes. Both are unbiased: they use no floating point, and
+words that are out of range are drawn again (rejection sampling).
 """
 
 import os
-from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-#: Uniform integer from 0 to k−1.
-RandBelow = Callable[[int], int]
+from .responses import RandBelow
 
 #: Largest number of equally likely outcomes of vectorized draws.
 MAX_VECTOR_OUTCOMES = 2**62

@@ -4,9 +4,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-
-import numpy as np
-from numpy.typing import NDArray
+from numbers import Integral
 
 from .attribute import NO_ANSWER, NOT_ASKED, OPTION, Attribute, find_repeated
 from .errors import RecordError, SchemaError, listing
@@ -335,40 +333,18 @@ class Schema:
         RecordError
             If a code is invalid; the message names the attribute, but not the code.
         """
-        if not isinstance(codes, Sequence | np.ndarray) or len(codes) != len(self.shape):
+        # Arrays are no sequences.
+        is_listed = isinstance(codes, Sequence) or hasattr(codes, "__array__")
+        if not is_listed or len(codes) != len(self.shape):
             raise RecordError(f"record: expected {len(self.shape)} codes, one for each attribute")
         for j, (code, size) in enumerate(zip(codes, self.shape, strict=True)):
-            if (type(code) is not int and not isinstance(code, np.integer)) or not 0 <= code < size:
+            is_integer = isinstance(code, Integral) and not isinstance(code, bool)
+            if not is_integer or not 0 <= code < size:
                 raise RecordError(
                     f"attribute '{self.names[j]}': expected a code from 0 to {size - 1}",
                     field=self.names[j],
                 )
         return tuple(map(int, codes))
-
-    def check_many(self, codes: NDArray[np.integer]) -> NDArray[np.int64]:
-        """Check the codes of N records and return them as an int64 array of shape (N, M).
-
-        Raises
-        ------
-        RecordError
-            If a code is invalid; the message names the attribute, but not the code.
-        """
-        try:
-            array = np.asarray(codes)
-        except ValueError:
-            array = np.zeros(0)
-        if array.ndim != 2 or array.shape[1] != len(self.shape):
-            raise RecordError(f"records: expected an array of shape (N, {len(self.shape)})")
-        if array.dtype.kind not in "iu":
-            raise RecordError("records: expected an array of integers")
-        if (array < 0).any() or (array >= np.array(self.shape)).any():
-            outside = ((array < 0) | (array >= np.array(self.shape))).any(axis=0)
-            j = int(np.argmax(outside))
-            raise RecordError(
-                f"attribute '{self.names[j]}': expected codes from 0 to {self.shape[j] - 1}",
-                field=self.names[j],
-            )
-        return array.astype(np.int64, copy=False)
 
 
 def _make_question(group: Sequence[Attribute]) -> Question:

@@ -5,6 +5,9 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
+#: Between groups of digits, and before a percent sign.
+NARROW_SPACE = "\N{NARROW NO-BREAK SPACE}"
+
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*", re.ASCII)
 _MAX_LANGUAGES = 64
 
@@ -110,6 +113,15 @@ def describe_accepted_text(most: int) -> str:
 def list_languages(text: Text) -> tuple[str, ...]:
     """Return the languages of a text; an empty tuple for a plain text."""
     return () if isinstance(text, str) else tuple(text)
+
+
+def group_digits(number: int) -> str:
+    r"""Format a whole number with narrow spaces between groups of three digits.
+
+    >>> group_digits(1234567)
+    '1\u202f234\u202f567'
+    """
+    return f"{number:,}".replace(",", NARROW_SPACE)
 
 
 def is_language(value: object) -> bool:

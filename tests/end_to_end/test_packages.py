@@ -108,7 +108,7 @@ survey = Survey.from_json(Path(words[0]).read_bytes())
 record = [0] * len(survey.schema.shape)
 print(len(survey.perturbation.report(record)))
 """
-CONNECT = "from halftruth_client import Analyst, Client\n" + PERTURB
+CONNECT = "from halftruth_client import Client\n" + PERTURB
 COMMAND = "from halftruth_collector.cli import main; main()"
 
 

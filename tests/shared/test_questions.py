@@ -126,10 +126,10 @@ def test_missing_answers_are_items_only_if_listed():
     made = attribute('categories = ["x", "y"]\nmissing = ["w"]\noptional = true')
     assert made.categories == ("x", "y", "w", "no answer")
     assert made.missing == ("w", "no answer")
-    assert made.item_mask.tolist() == [True, True, False, False]
-    assert made.missing_mask.tolist() == [False, False, True, True]
+    assert made.is_item == (True, True, False, False)
+    assert made.is_missing == (False, False, True, True)
     named = attribute('categories = ["x", "w"]\nmissing = ["w"]\nitems = ["w"]')
-    assert named.item_mask.tolist() == [False, True]
+    assert named.is_item == (False, True)
 
 
 def test_options_are_attributes_of_one_question():
@@ -144,7 +144,7 @@ def test_options_are_attributes_of_one_question():
     assert (question.name, question.kind, question.label) == ("a", "several", "Which?")
     assert [option.option_in() for option in question.attributes] == ["X", "y"]
     assert schema.attributes[1].label_in() == "Which? – X"
-    assert schema.attributes[1].item_mask.tolist() == [False, True, False]
+    assert schema.attributes[1].is_item == (False, True, False)
     some = Schema(schema.attributes[:2])
     assert [question.name for question in some.questions] == ["smoker", "a"]
 

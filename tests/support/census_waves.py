@@ -12,6 +12,7 @@ from itertools import pairwise
 import numpy as np
 from halftruth_collector.demo.census import SCHEMA, census_codes
 from halftruth_shared import SplitQuestionnaire
+from halftruth_shared.mechanisms.vectorized import draw_many
 
 WAVES, PEOPLE, GAMMA = 4, 5_000, 19
 MOVED = 0.03
@@ -104,7 +105,7 @@ class Sender:
         for number, view in enumerate(self.views):
             rows = np.flatnonzero(views == number)
             if rows.size:
-                answer = view.channel.draw_many(cells[rows, None], draw)[:, 0]
+                answer = draw_many(view.response, cells[rows, None], draw)[:, 0]
                 found[rows] = view.first + answer
         return found[:, None]
 

@@ -88,7 +88,7 @@ def regress_records(
             field="records",
         )
     # Rows without an answer have no weight.
-    answers = np.array(attribute.categories)[~attribute.missing_mask]
+    answers = np.array(attribute.categories)[~np.array(attribute.is_missing)]
     numbers = (reported[:, None] == answers).astype(np.float64)
     each = Predictors(tuple(_predictor(records, name, query.reference) for name in predictors))
     first = {f.attribute: f.reference for p in each.each for f in p.factors if f.reference}

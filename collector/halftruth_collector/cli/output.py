@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import msgspec
 from halftruth_shared import ParameterError
+from halftruth_shared.columns import encode
 from halftruth_shared.private_files import open_new, write_durably
-from halftruth_shared.protocol.base import encode
 from tabulate import tabulate
 from tqdm import tqdm
 

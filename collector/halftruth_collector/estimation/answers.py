@@ -46,7 +46,7 @@ def presence(schema: Schema, names: Sequence[str], present: Mapping[str, str]) -
     codes: list[int | None] = []
     for name in names:
         attribute = schema.attributes[schema.position(name)]
-        items = np.flatnonzero(attribute.item_mask)
+        items = np.flatnonzero(attribute.is_item)
         if name in present:
             codes.append(category_code(attribute, present[name], "present"))
         elif len(items) == 1:
@@ -67,7 +67,7 @@ def present_items(schema: Schema, names: Sequence[str], present: Mapping[str, st
 
 def answer_codes(attribute: Attribute) -> tuple[int, ...]:
     """Return the codes of the categories that are not missing values."""
-    return tuple(np.flatnonzero(~attribute.missing_mask).tolist())
+    return tuple(np.flatnonzero(np.logical_not(attribute.is_missing)).tolist())
 
 
 def answers_of(attribute: Attribute) -> tuple[str, ...]:
@@ -79,7 +79,9 @@ def nothing_missing(schema: Schema, names: Sequence[str]) -> NDArray[np.bool_]:
     """Return a mask of the cells of a table without missing values."""
     kept = np.array(True)
     for name in names:
-        kept = np.logical_and.outer(kept, ~schema.attributes[schema.position(name)].missing_mask)
+        kept = np.logical_and.outer(
+            kept, np.logical_not(schema.attributes[schema.position(name)].is_missing)
+        )
     return kept
 
 

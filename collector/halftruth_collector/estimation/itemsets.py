@@ -386,7 +386,7 @@ def _margin_grid(schema: Schema) -> tuple[NDArray[np.int64], ...]:
     shape = tuple(size + 1 for size in schema.shape)
     codes = np.indices(shape).reshape(len(shape), -1).T.copy()
     codes[codes == np.array(schema.shape)] = -1
-    masks = [np.append(attribute.item_mask, True) for attribute in schema.attributes]
+    masks = [np.append(attribute.is_item, True) for attribute in schema.attributes]
     items = reduce(np.logical_and.outer, masks)
     lengths = (codes >= 0).sum(axis=1).reshape(shape) * items
     return codes, lengths, np.where(codes >= 0, schema.shape, 1).prod(axis=1)
@@ -541,7 +541,7 @@ def count_candidates(schema: Schema, family: IdentifiedSets, max_length: int) ->
 
 def count_itemsets(schema: Schema, family: IdentifiedSets, length: int) -> int:
     """Return the number of possible itemsets of some length whose support is identified."""
-    items = tuple(int(attribute.item_mask.sum()) for attribute in schema.attributes)
+    items = tuple(sum(attribute.is_item) for attribute in schema.attributes)
     if length <= family.any_of:
         known = _coefficients(items)
         return known[length] if length < len(known) else 0
@@ -570,7 +570,7 @@ def _next_level(
             parts = list(combinations(positions, len(prefix)))
             if not all(part in possible for part in parts) or positions not in family:
                 continue
-            mask: Mask = schema.attributes[j].item_mask
+            mask: Mask = np.array(schema.attributes[j].is_item)
             if prefix:
                 # combinations() leaves out the last position first.
                 for axis, part in zip(reversed(range(len(positions))), parts, strict=True):

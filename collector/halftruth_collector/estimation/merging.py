@@ -91,7 +91,7 @@ def rare_merged(attribute: Attribute, table: Table) -> list[list[str]]:
         return []
     least = design.smallest_share((2 * SIGNIFICANT) ** 2 / table.reports)
     share = table.value
-    groups = [[code] for code in range(share.size) if not attribute.missing_mask[code]]
+    groups = [[code] for code in range(share.size) if not attribute.is_missing[code]]
 
     def is_rare(group: list[int]) -> bool:
         return float(share[group].sum()) < float(least[group].max())
@@ -125,7 +125,7 @@ def _parts(attribute: Attribute, groups: Sequence[Sequence[str]]) -> list[list[i
         if twice := taken.intersection(codes):
             name = attribute.categories[min(twice)]
             raise ParameterError(f"{said}: '{name}' is merged twice; expected once", field="merge")
-        if attribute.missing_mask[list(codes)].any():
+        if any(attribute.is_missing[code] for code in codes):
             raise ParameterError(
                 f"{said}: a missing value is no answer; expected answers", field="merge"
             )
@@ -154,7 +154,9 @@ def _merged(attribute: Attribute, parts: Sequence[Sequence[int]]) -> Attribute:
         collapsed=None,
         items=None
         if items is None
-        else tuple(n for codes, n in names.items() if attribute.item_mask[list(codes)].all()),
+        else tuple(
+            n for codes, n in names.items() if all(attribute.is_item[code] for code in codes)
+        ),
         kind="choice",
         number=None,
         answers={name: _joined([answers[code] for code in codes]) for codes, name in names.items()},

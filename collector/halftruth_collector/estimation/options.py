@@ -35,7 +35,7 @@ def mean_number(estimator: Estimator, options: Sequence[Attribute]) -> tuple[flo
     mean = 0.0
     for option in options:
         support = estimator.table([option.name]).value
-        answered = ~option.missing_mask
+        answered = np.logical_not(option.is_missing)
         chosen = np.arange(len(support)) == chosen_code(option)
         base = float(support @ answered)
         error = _error_of_sum(estimator, {option.name: answered.astype(float)})

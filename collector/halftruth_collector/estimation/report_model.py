@@ -15,7 +15,7 @@ from math import prod
 import numpy as np
 import scipy
 from halftruth_shared import Channel, DomainTooLarge, Perturbation
-from halftruth_shared.channels import Operator, SubsetResponse
+from halftruth_shared.channels import Operator, SubsetChannel
 from halftruth_shared.channels.axes import Array
 from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.mechanisms import View
@@ -49,14 +49,14 @@ class PairsOperator:
 
     Parameters
     ----------
-    responses : sequence of SubsetResponse
+    responses : sequence of SubsetChannel
         Their cells are concatenated, and so are their symbols.
     symbols : sequence of ndarray of int
         Needed symbols of each.
     """
 
     def __init__(
-        self, responses: Sequence[SubsetResponse], symbols: Sequence[NDArray[np.int64]]
+        self, responses: Sequence[SubsetChannel], symbols: Sequence[NDArray[np.int64]]
     ) -> None:
         self._views, self._more = len(responses), float(responses[0].gamma - 1)
         shares = [float(response.share) for response in responses]
@@ -82,7 +82,7 @@ def _product(matrix: "scipy.sparse.csr_array", values: Array) -> Array:
     return np.asarray((matrix @ flat.T).T).reshape(*values.shape[:-1], -1)
 
 
-def _pairs(response: SubsetResponse, symbols: NDArray[np.int64]) -> "scipy.sparse.csr_array":
+def _pairs(response: SubsetChannel, symbols: NDArray[np.int64]) -> "scipy.sparse.csr_array":
     """Return the incidence matrix of some symbols (rows) and the cells."""
     step = max(1, _AT_ONCE // response.cells)
     blocks = [
@@ -93,7 +93,7 @@ def _pairs(response: SubsetResponse, symbols: NDArray[np.int64]) -> "scipy.spars
 
 
 @lru_cache(maxsize=16)
-def _geometry(response: SubsetResponse) -> SubsetResponse | PairsOperator:
+def _geometry(response: SubsetChannel) -> SubsetChannel | PairsOperator:
     if response.cells * response.subset_size > _MOST_PAIRS:
         return response
     return PairsOperator([response], [np.arange(response.symbols)])
@@ -240,9 +240,9 @@ def _parts_by_view(
         yield ReportPart(known, kept, margin, operator, table)
 
 
-def response_of(view: View) -> SubsetResponse:
+def response_of(view: View) -> SubsetChannel:
     """Return the channel of a view whose reports are symbols."""
-    assert isinstance(view.channel, SubsetResponse)  # noqa: S101 - all others report records
+    assert isinstance(view.channel, SubsetChannel)  # noqa: S101 - all others report records
     return view.channel
 
 
@@ -595,7 +595,7 @@ class ViewLikelihood(Likelihood):
         came = np.split(self._symbols, np.searchsorted(self._symbols, first[1:]))
         owners = [response.mean_owners for response in responses]
         listed = np.dot(owners, list(map(len, came))) <= _FEW * symbols
-        self._operators: list[SubsetResponse | PairsOperator]
+        self._operators: list[SubsetChannel | PairsOperator]
         if listed:
             own = [some - start for some, start in zip(came, first, strict=True)]
             self._operators = [PairsOperator(responses, own)]

@@ -13,9 +13,10 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from halftruth_client.catalog import Catalog
-from halftruth_client.transport import Transport, survey_path
+from halftruth_client.transport import Transport
 from halftruth_shared import ParameterError
 from halftruth_shared.protocol.reports import Receipt, RelayedBatch
+from halftruth_shared.protocol.surveys import survey_path
 from sqlalchemy import Connection, delete, func, select, update
 
 from ..confirmation import final, require

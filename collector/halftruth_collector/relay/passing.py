@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from secrets import SystemRandom
 
 from halftruth_client.errors import CollectorUnavailable, RequestRefused
-from halftruth_client.transport import Transport, survey_path
+from halftruth_client.transport import Transport
 from halftruth_shared import HalftruthError
 from halftruth_shared.protocol.reports import Receipt, RelayedBatch
-from halftruth_shared.protocol.surveys import PublishedSurvey
+from halftruth_shared.protocol.surveys import PublishedSurvey, survey_path
 
 from ..errors import StoreUnavailable
 from ..intake.reading import MOST_SEALED

@@ -17,7 +17,8 @@ from typing import Any, TypeVar
 import msgspec
 from flask import Blueprint, Response, request
 from halftruth_shared import HalftruthError, ParameterError, Survey
-from halftruth_shared.protocol.base import Request, encode
+from halftruth_shared.columns import encode
+from halftruth_shared.protocol.base import Request
 
 from ..analyses import Analysis
 from ..errors import (

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
 from flask import Request, Response, current_app, g, request
-from halftruth_shared.protocol.base import Message, encode
+from halftruth_shared.columns import encode
+from halftruth_shared.protocol.base import Message
 from halftruth_shared.protocol.surveys import PublishedSurvey
 
 from ..analyses import AnalysisContext

@@ -7,7 +7,7 @@ from flask import Response, request
 from halftruth_shared import ParameterError
 from halftruth_shared.analyses import Result, result_of
 from halftruth_shared.analyses.microdata import MicrodataResult
-from halftruth_shared.protocol.base import encode as encode_message
+from halftruth_shared.columns import encode as encode_message
 
 from ..analyses import Analysis
 from ..analyses.tabular import to_csv, to_parquet

@@ -3,7 +3,8 @@
 from .base import Channel, MarginMoments, Operator, WeightMoments
 from .dense import Dense
 from .kronecker import Kronecker
-from .subset_response import PairResponse, SubsetResponse
+from .of_responses import channel_of
+from .subset_response import PairChannel, SubsetChannel
 from .uniform_mixture import UniformMixture
 
 __all__ = [
@@ -12,8 +13,9 @@ __all__ = [
     "Kronecker",
     "MarginMoments",
     "Operator",
-    "PairResponse",
-    "SubsetResponse",
+    "PairChannel",
+    "SubsetChannel",
     "UniformMixture",
     "WeightMoments",
+    "channel_of",
 ]

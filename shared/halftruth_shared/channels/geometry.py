@@ -1,102 +1,23 @@
-"""Projective geometries PG(t−1, q): their points, and sums over orthogonal points.
+"""Arrays of points of projective geometries PG(t−1, q), and sums over orthogonal points.
 
-Points are one-dimensional subspaces of F_q^t, represented by the vector whose first nonzero
-coordinate is 1. They are numbered by the place of that 1, and then by the following coordinates,
-read as digits of a number: first the q^{t−1} points (1, y'), then the points of PG(t−2, q) with a
-0 in front. Exact samplers process one point at a time, with integers of any size; functions with
-a plural name process arrays.
+The functions of `subset_responses` number the points and process them one at a time, with integers
+of any size; those here process arrays.
 """
 
 from collections.abc import Iterator
 from functools import cache, lru_cache
-from math import isqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..deadlines import check_deadline
+from ..subset_responses import count_points, cubing_modulus
 from .axes import Array
 
 Integers = NDArray[np.int64]
 
 #: Largest number of values that are transformed at once.
 _MAX_BATCH_NUMBERS = 2**22
-
-
-@cache
-def count_points(prime: int, dimension: int) -> int:
-    """Return the number of points of PG(t−1, q), (q^t − 1)/(q − 1).
-
-    >>> count_points(19, 4)
-    7240
-    """
-    return (int(prime**dimension) - 1) // (prime - 1)
-
-
-@cache
-def is_prime(number: int) -> bool:
-    """Return true for a prime number, by trial division."""
-    return number > 1 and all(number % divisor for divisor in range(2, isqrt(number) + 1))
-
-
-@cache
-def cubing_modulus(symbols: int) -> int:
-    """Return the smallest prime ≥ `symbols` that is 2 modulo 3, for which cubing is a bijection."""
-    candidate = max(symbols, 5)
-    while candidate % 3 != 2 or not is_prime(candidate):
-        candidate += 1
-    return candidate
-
-
-def point_of_cell(cell: int, symbols: int) -> int:
-    """Return the index of the point that represents a cell, a different one for each cell.
-
-    In their original order, cells would be collinear. Cubing them, modulo a prime that is no
-    smaller than the number of points, spreads them like random points.
-    """
-    ring = cubing_modulus(symbols)
-    point = cell
-    while True:
-        point = (point + ring // 3) ** 3 % ring
-        if point < symbols:
-            return point
-
-
-def coordinates(point: int, prime: int, dimension: int) -> tuple[int, ...]:
-    """Return the coordinates of a point; the first nonzero coordinate is 1.
-
-    >>> [coordinates(point, 2, 2) for point in range(3)]
-    [(1, 0), (1, 1), (0, 1)]
-    """
-    place, block = 0, prime ** (dimension - 1)
-    while point >= block:
-        point -= block
-        place, block = place + 1, block // prime
-    digits = []
-    for _ in range(dimension - 1 - place):
-        point, digit = divmod(point, prime)
-        digits.append(digit)
-    return (0,) * place + (1, *reversed(digits))
-
-
-def point_of(vector: tuple[int, ...], prime: int) -> int:
-    """Return the index of the point of a nonzero vector: the inverse of `coordinates`."""
-    dimension, place, value = len(vector), 0, 0
-    while not vector[place]:
-        place += 1
-    scale = 1 if vector[place] == 1 else pow(vector[place], -1, prime)
-    for entry in vector[place + 1 :]:
-        value = value * prime + entry * scale % prime
-    return count_points(prime, dimension) - count_points(prime, dimension - place) + value
-
-
-def digits(value: int, base: int, count: int) -> tuple[int, ...]:
-    """Return the last `count` digits of a number, the most significant first."""
-    digits = []
-    for _ in range(count):
-        value, digit = divmod(value, base)
-        digits.append(digit)
-    return tuple(reversed(digits))
 
 
 def solve_coordinates(vectors: Integers, rest: Integers, product: Integers, prime: int) -> Integers:

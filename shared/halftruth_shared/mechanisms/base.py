@@ -4,33 +4,30 @@ import math
 import secrets
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 from ..attribute import Attribute
-from ..channels import Channel, Operator, SubsetResponse
 from ..deadlines import check_deadline
 from ..errors import ParameterError, SchemaError, listing
+from ..extras import import_extra
 from ..rational import Rational
-from ..sampling import (
-    MAX_VECTOR_OUTCOMES,
-    DrawBelow,
-    RandBelow,
-    draw_below_from_os,
-    simulated_draw_below,
-    simulated_randbelow,
-)
+from ..responses import Columns, RandBelow, Response
 from ..schema import Question, Schema
+from ..subset_responses import SubsetResponse
 from .report_space import ReportSpace
-from .responses import Columns, Integers, Response
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ..channels import Channel, Operator
 
 T = TypeVar("T")
 
@@ -91,11 +88,15 @@ class View:
     response: Response
     first: int = 0
     collapsed: frozenset[int] = frozenset()
+    _channel: "Operator | None" = field(default=None, init=False, repr=False)
 
     @property
-    def channel(self) -> Operator:
-        """Channel from the cells of its table to reports."""
-        return self.response.channel
+    def channel(self) -> "Operator":
+        """Channel from the cells of its table to reports; requires NumPy."""
+        if self._channel is None:
+            channels = import_extra("halftruth_shared.channels", "a channel")
+            object.__setattr__(self, "_channel", channels.channel_of(self.response))
+        return self._channel  # type: ignore[return-value] # set above
 
     def amplification(self, varying: Collection[int]) -> Fraction | float:
         """Return the amplification between records that differ only at some positions."""
@@ -229,14 +230,15 @@ class Perturbation:
     @property
     def reports_records(self) -> bool:
         """True if a report is itself a record, with a column for each attribute."""
-        return isinstance(self.views[0].channel, Channel)
+        return not isinstance(self.views[0].response, SubsetResponse)
 
-    def channel(self, attributes: Sequence[str]) -> Channel | None:
+    def channel(self, attributes: Sequence[str]) -> "Channel | None":
         """Return the channel of the table of some attributes; None if reports are not records."""
-        whole = self.views[0].channel
-        return (
-            whole.margin(self.schema.positions(attributes)) if isinstance(whole, Channel) else None
-        )
+        if not self.reports_records:
+            return None
+        whole: Any = self.views[0].channel
+        channel: Channel = whole.margin(self.schema.positions(attributes))
+        return channel
 
     @cached_property
     def space(self) -> ReportSpace:
@@ -246,7 +248,8 @@ class Perturbation:
             return ReportSpace(schema.names, schema.shape)
         names = [schema.names[j] for j in self.unperturbed_columns]
         sizes = [schema.shape[j] for j in self.unperturbed_columns]
-        return ReportSpace((*names, SYMBOL), (*sizes, last.first + last.channel.reports))
+        assert isinstance(last.response, SubsetResponse)  # noqa: S101 - all others report records
+        return ReportSpace((*names, SYMBOL), (*sizes, last.first + last.response.symbols))
 
     def report(
         self, record: Sequence[int], randbelow: RandBelow = secrets.randbelow
@@ -268,9 +271,11 @@ class Perturbation:
         return self._report(self.schema.check(record), randbelow)
 
     def reports(
-        self, records: NDArray[np.integer], rng: np.random.Generator | None = None
-    ) -> NDArray[np.int64]:
-        """Perturb N records independently, with exact sampling.
+        self,
+        records: "NDArray[np.integer] | Sequence[Sequence[int]]",
+        rng: "np.random.Generator | None" = None,
+    ) -> "NDArray[np.int64]":
+        """Perturb N records independently, with exact sampling; requires NumPy.
 
         Parameters
         ----------
@@ -282,20 +287,23 @@ class Perturbation:
         Returns
         -------
         ndarray of int64, shape (N, number of report columns)
+
+        Raises
+        ------
+        RecordError
+            If a record does not fit the schema; the message never contains an answer.
+        MissingExtra
+            If NumPy is not installed.
         """
-        checked = self.schema.check_many(records)
-        if self._outcomes <= MAX_VECTOR_OUTCOMES:
-            draw = draw_below_from_os if rng is None else simulated_draw_below(rng)
-            return self._reports(checked, draw)
-        randbelow = secrets.randbelow if rng is None else simulated_randbelow(rng)
-        reports = [self._report(record, randbelow) for record in checked.tolist()]
-        return np.array(reports, dtype=np.int64).reshape(len(checked), len(self.space.shape))
+        vectorized = import_extra("halftruth_shared.mechanisms.vectorized", "an array of records")
+        reports: NDArray[np.int64] = vectorized.draw_reports(self, records, rng)
+        return reports
 
     def _report(self, record: Sequence[int], randbelow: RandBelow) -> tuple[int, ...]:
         if self.reports_records:
             return self.views[0].response.draw(record, randbelow)
-        drawn = randbelow(self._cumulative[-1])
-        view = self.views[bisect_right(self._cumulative, drawn)]
+        drawn = randbelow(self.cumulative_weights[-1])
+        view = self.views[bisect_right(self.cumulative_weights, drawn)]
         cell = 0
         for j, size in zip(view.positions, view.shape, strict=True):
             groups = self.schema.attributes[j].groups
@@ -303,68 +311,10 @@ class Perturbation:
         [symbol] = view.response.draw((cell,), randbelow)
         return (*[record[j] for j in self.unperturbed_columns], view.first + symbol)
 
-    def _reports(self, records: Integers, draw: DrawBelow) -> Integers:
-        if self.reports_records:
-            return self.views[0].response.draw_many(records, draw)
-        columns, strides, first, number = self._view_columns
-        drawn = draw(self._cumulative[-1], len(records))
-        view = np.searchsorted(np.array(self._cumulative), drawn, side="right")
-        own = np.take_along_axis(self._with_groups(records), columns[view], axis=1)
-        cells = np.einsum("ij,ij->i", own, strides[view])
-        symbols, numbers = first[view], number[view]
-        for one, response in enumerate(self._responses):
-            chosen = np.flatnonzero(numbers == one)
-            if chosen.size:
-                symbols[chosen] += response.draw_many(cells[chosen, None], draw)[:, 0]
-        return np.column_stack([records[:, list(self.unperturbed_columns)], symbols])
-
-    def _with_groups(self, records: Integers) -> Integers:
-        """Append a column with the group of the answer for each collapsed attribute."""
-        codes = [np.array(self.schema.attributes[j].groups.codes) for j in self._collapsed]
-        columns = [of[records[:, j]] for of, j in zip(codes, self._collapsed, strict=True)]
-        return np.column_stack([records, *columns]) if columns else records
-
     @cached_property
-    def _collapsed(self) -> list[int]:
-        """Positions of attributes of which some view has groups of answers."""
-        return sorted(frozenset[int]().union(*(view.collapsed for view in self.views)))
-
-    @cached_property
-    def _cumulative(self) -> list[int]:
+    def cumulative_weights(self) -> list[int]:
         """Cumulative weights of the views."""
         return list(accumulate(view.weight for view in self.views))
-
-    @cached_property
-    def _responses(self) -> tuple[Response, ...]:
-        """The responses of the views, one for each way of drawing a symbol."""
-        return tuple({_way(view.response): view.response for view in self.views}.values())
-
-    @cached_property
-    def _view_columns(self) -> tuple[Integers, ...]:
-        """Columns and strides of the answers, first symbol and number of the response, by view.
-
-        Columns, as of `_with_groups`, and strides, of shape (views, length of the longest view),
-        end with zeros.
-        """
-        groups = {j: len(self.schema.names) + k for k, j in enumerate(self._collapsed)}
-        longest = max(len(view.positions) for view in self.views)
-        columns, strides = np.zeros((2, len(self.views), longest), dtype=np.int64)
-        for row, view in enumerate(self.views):
-            columns[row, : len(view.positions)] = [
-                groups[j] if j in view.collapsed else j for j in view.positions
-            ]
-            strides[row, : len(view.shape)] = [
-                math.prod(view.shape[axis + 1 :]) for axis in range(len(view.shape))
-            ]
-        first = np.array([view.first for view in self.views])
-        numbers = {_way(response): number for number, response in enumerate(self._responses)}
-        number = np.array([numbers[_way(view.response)] for view in self.views])
-        return columns, strides, first, number
-
-    @cached_property
-    def _outcomes(self) -> int:
-        """Largest number of equally likely outcomes of one draw for many records."""
-        return max(self._cumulative[-1], *(response.outcomes for response in self._responses))
 
     def decode(self, values: Sequence[int]) -> dict[str, str]:
         """Describe a report by column: its answers, or its symbol and the attributes asked."""
@@ -462,6 +412,24 @@ class Perturbation:
         whole = self.amplification(public=self.unperturbed.union(self.provable))
         return whole * math.prod([proof.amplification for proof in self.provable.values()])
 
+    def accepted_amplification(self, unprotected: Collection[str]) -> Fraction | float:
+        """Return the amplification that a caller accepts if some attributes may be unprotected.
+
+        It decides whether a survey is accepted, while `spent_amplification` is the amplification
+        that a report spends of a budget. An allowed attribute that is perturbed and has a condition
+        counts, since a report about it informs about its condition. If an attribute has a provable
+        answer, only that answer may be unprotected.
+        """
+        allowed = {
+            attribute.name
+            for attribute in self.schema.attributes
+            if attribute.name in unprotected
+            and (not attribute.ask_if or self.reveals(attribute.name))
+        }
+        proofs = self.provable.items()
+        others = [proof.amplification for name, proof in proofs if name in allowed]
+        return self.amplification(public=allowed) * math.prod(others)
+
     def reveals(self, name: str) -> bool:
         """Return true if a report can rule out an answer for someone who knows all others."""
         return self.amplification(public=set(self.schema.names) - {name}) == math.inf
@@ -500,14 +468,6 @@ class Perturbation:
                         " be sent unperturbed (sensitive = false)",
                         field="ask_if",
                     )
-
-
-def _way(response: Response) -> Hashable:
-    """Return the same value for responses that draw in the same way."""
-    if isinstance(response, SubsetResponse):
-        # Geometries with the same points draw alike, whatever their numbers of cells.
-        return response.symbols, response.prime, type(response)
-    return response
 
 
 def perturb_records(mechanism: Mechanism, schema: Schema, response: Response) -> Perturbation:

@@ -1,14 +1,16 @@
 """Distortion matrices: any column-stochastic matrix (Guo §5.2) or named design per attribute."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import get_args
 
 import msgspec
 
 from ..attribute import NOT_ASKED, Attribute
-from ..channels import Dense
 from ..errors import ParameterError
+from ..extras import MissingExtra, import_extra
 from ..rational import Rational, format_rational, parse_rational
+from ..responses import Columns, Matrix, Transitions
 from ..schema import Schema
 from .base import (
     Mechanism,
@@ -21,7 +23,6 @@ from .base import (
     perturb_records,
 )
 from .designs import RandomizedResponseDesign
-from .responses import Columns, Matrix, Transitions
 
 _MAX_CATEGORIES = 1_024
 
@@ -119,7 +120,7 @@ class DistortionMatrices(Mechanism):
             protected = tuple(self.protected_answers(attribute))
             columns.append(Transitions(self.matrix(attribute), protected))
             if design is not None:
-                check_condition(columns[-1].channel.condition_number, design.field)
+                _check_regular(columns[-1].matrix, design.field)
         return perturb_records(self, schema, Columns(tuple(columns)))
 
     def _check_matrix(self, attribute: Attribute) -> None:
@@ -200,8 +201,19 @@ def _parse_matrix(rows: Sequence[Sequence[Rational]], field: str) -> Matrix:
             raise ParameterError(
                 f"{field}: column {u} sums to {sum(column)}; expected exactly 1", field=field
             )
-    check_condition(Dense(matrix).condition_number, field)
+    _check_regular(matrix, field)
     return matrix
+
+
+def _check_regular(matrix: Matrix, field: str) -> None:
+    """Raise ParameterError if a matrix is too nearly singular for reconstruction.
+
+    Without NumPy it is not checked: reconstruction is what collectors do, which have it, and the
+    amplification, by which a client judges a survey, does not depend on it.
+    """
+    with suppress(MissingExtra):
+        channels = import_extra("halftruth_shared.channels")
+        check_condition(channels.Dense(matrix).condition_number, field)
 
 
 def _is_list(value: object) -> bool:

@@ -7,9 +7,9 @@ from typing import ClassVar
 from ..errors import DomainTooLarge, ParameterError
 from ..privacy import amplification_for_breach
 from ..rational import Rational, format_approximately, format_rational, parse_rational
+from ..responses import Mixture
 from ..schema import Schema
 from .base import MAX_CONDITION, Mechanism, Parameters, Perturbation, perturb_records
-from .responses import Mixture
 
 
 def resolve_gamma(gamma: Rational | None, breach: tuple[Rational, Rational] | None) -> Fraction:

@@ -6,10 +6,10 @@ from fractions import Fraction
 
 from ..errors import ParameterError
 from ..rational import Rational, format_approximately, format_rational, parse_rational
+from ..responses import Mixture
 from ..schema import Schema
 from .base import Parameters, Perturbation
 from .gamma_diagonal import GammaDiagonal, resolve_gamma
-from .responses import Mixture
 
 #: Default number of steps of the grid of r on either side of zero.
 STEPS = 32_768

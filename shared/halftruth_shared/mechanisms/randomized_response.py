@@ -5,11 +5,11 @@ from collections.abc import Collection, Mapping
 from fractions import Fraction
 
 from ..errors import ParameterError
-from ..rational import Rational, format_rational, parse_rational, root_below
+from ..rational import Rational, as_float, format_rational, parse_rational, root_below
+from ..responses import Columns, Kept
 from ..schema import Schema
 from .base import Mechanism, Parameters, Perturbation, check_condition, check_names, perturb_records
 from .gamma_diagonal import resolve_gamma
-from .responses import Columns, Kept
 
 
 class RandomizedResponseParameters(
@@ -109,7 +109,7 @@ class RandomizedResponse(Mechanism):
                     field=field,
                 )
             columns.append(_keep(p, size))
-            check_condition(columns[-1].channel.condition_number, field)
+            check_condition(as_float(columns[-1].condition_number), field)
         return perturb_records(self, schema, Columns(tuple(columns), at_once=True))
 
 

@@ -1,11 +1,10 @@
 """Columns of a report, and the packed form of its values."""
 
 import math
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-
-import numpy as np
 
 from ..errors import ReportError
 
@@ -45,20 +44,26 @@ class ReportSpace:
         return tuple(values)
 
     @cached_property
-    def dtype(self) -> np.dtype[np.unsignedinteger]:
-        """Narrowest big-endian unsigned integer that holds every value of a report."""
+    def dtype(self) -> str:
+        """Narrowest big-endian unsigned integer that holds every value, in NumPy's notation."""
         largest = max(self.shape) - 1
-        return np.dtype("u1") if largest < 2**8 else np.dtype(">u2" if largest < 2**16 else ">u4")
+        return "u1" if largest < 2**8 else ">u2" if largest < 2**16 else ">u4"
+
+    @cached_property
+    def _packing(self) -> str:
+        """The same integers in the notation of `struct`, as many as there are columns."""
+        code = {"u1": "B", ">u2": "H", ">u4": "I"}[self.dtype]
+        return f">{len(self.shape)}{code}"
 
     @property
     def packed_size(self) -> int:
         """Number of bytes of every packed report."""
-        return self.dtype.itemsize * len(self.shape)
+        return struct.calcsize(self._packing)
 
     def pack(self, values: Sequence[int]) -> bytes:
         """Pack the values of a checked report."""
-        return np.array(values, dtype=self.dtype).tobytes()
+        return struct.pack(self._packing, *values)
 
     def unpack(self, packed: bytes) -> tuple[int, ...]:
         """Unpack the values of a report, not checked against the columns."""
-        return tuple(np.frombuffer(packed, dtype=self.dtype).tolist())
+        return struct.unpack(self._packing, packed)

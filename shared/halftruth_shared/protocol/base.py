@@ -2,15 +2,12 @@
 
 import re
 from collections.abc import Collection
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
-from ..columns import decode_column, encode_column
 from ..errors import ParameterError
-
-T = TypeVar("T")
 
 #: 32 bytes in lower-case hexadecimal.
 _HEX_32 = re.compile(r"[0-9a-f]{64}", re.ASCII)
@@ -62,16 +59,6 @@ def prepare(kind: type[msgspec.Struct]) -> None:
     msgspec.json.Decoder(kind)
     for derived in kind.__subclasses__():
         prepare(derived)
-
-
-def encode(message: object) -> bytes:
-    """Return a message as JSON."""
-    return msgspec.json.encode(message, enc_hook=encode_column)
-
-
-def decode(content: bytes | bytearray, kind: type[T]) -> T:
-    """Return the message in a JSON text; msgspec.DecodeError if it does not match the type."""
-    return msgspec.json.decode(content, type=kind, dec_hook=decode_column)
 
 
 def check_hexadecimal(field: str, text: str) -> None:

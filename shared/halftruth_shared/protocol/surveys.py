@@ -1,12 +1,18 @@
 """Messages about the surveys that a collector publishes."""
 
 from typing import Annotated, Literal
+from urllib.parse import quote
 
 import msgspec
 from msgspec import Meta
 
 from .base import Digest, Message
 from .terms import Signature, Terms
+
+
+def survey_path(survey: str, *rest: str) -> str:
+    """Return the path of a survey or of its subresource; the id is escaped."""
+    return "/".join(["/v1/surveys", quote(survey, safe=""), *rest])
 
 
 class PublishedSurvey(Message, frozen=True, kw_only=True):

@@ -8,13 +8,14 @@ for a share. Shares are not clipped to 0 to 100 %, since a value outside shows t
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
+from ..texts import NARROW_SPACE
 from .estimate import Estimate, Interval, Reliability
 
 #: A lower and an upper end; the upper one can be None for an unbounded interval.
 OpenInterval = tuple[float, float | None]
 
-#: Narrow non-breaking space, between groups of digits and before a percent sign.
-GAP = "\N{NARROW NO-BREAK SPACE}"
+#: Between groups of digits and before a percent sign.
+GAP = NARROW_SPACE
 
 #: Text in place of an undefined number.
 UNDEFINED = "undefined"

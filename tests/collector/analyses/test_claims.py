@@ -14,7 +14,7 @@ from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
 from halftruth_shared.analyses import result_of
 from halftruth_shared.analyses.comparison import ComparisonQuery
 from halftruth_shared.analyses.measures import MeasuresQuery
-from halftruth_shared.protocol.base import decode, encode
+from halftruth_shared.columns import decode, encode
 from halftruth_shared.results import NAMES
 
 NOTHING = "No finding is stated for these estimates."

@@ -12,7 +12,7 @@ from halftruth_collector.estimation import Counts
 from halftruth_shared import Attribute, EstimateError, RandomizedResponse, Schema, Survey
 from halftruth_shared.analyses.overview import OverviewQuery
 from halftruth_shared.analyses.table import TableQuery
-from halftruth_shared.protocol.base import encode
+from halftruth_shared.columns import encode
 from sources import source_of
 
 PEOPLE = 20_000

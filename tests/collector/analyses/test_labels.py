@@ -8,7 +8,7 @@ from halftruth_collector.analyses import ANALYSES, answer
 from halftruth_collector.analyses.labels import labels_of
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
 from halftruth_shared.analyses.measures import MeasuresQuery
-from halftruth_shared.protocol.base import encode
+from halftruth_shared.columns import encode
 from halftruth_shared.results import base
 from halftruth_shared.results.showing import assumptions
 from sources import source_of

@@ -19,7 +19,7 @@ from halftruth_shared import (
 )
 from halftruth_shared.analyses import result_of
 from halftruth_shared.analyses.risk import RiskQuery
-from halftruth_shared.protocol.base import decode
+from halftruth_shared.columns import decode
 from halftruth_shared.results.wording import percent
 from sources import source_of
 

@@ -18,7 +18,7 @@ from halftruth_collector.web.openapi import document
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
 from halftruth_shared.analyses import QUERIES, name_of
 from halftruth_shared.analyses.reading import make
-from halftruth_shared.protocol.base import encode
+from halftruth_shared.columns import encode
 from halftruth_shared.protocol.reports import Report
 
 from .conftest import SURVEYS, command, query_string

@@ -18,7 +18,7 @@ from halftruth_collector.estimation.estimator import TABLE_CELLS
 from halftruth_collector.estimation.table import COVARIANCE_CELLS
 from halftruth_shared import Attribute, DomainTooLarge, RandomizedResponse, Schema, Survey
 from halftruth_shared.analyses.table import TableQuery
-from halftruth_shared.protocol.base import encode
+from halftruth_shared.columns import encode
 from mined import measures_of
 from sources import counts_of, source_of
 

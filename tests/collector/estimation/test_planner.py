@@ -104,7 +104,7 @@ class Margin:
         )
         # Independent of the other answers of the record.
         np.testing.assert_allclose(self.second[:, self.names], by_record, rtol=1e-9, atol=1e-9)
-        allowed = [set(np.flatnonzero(schema.attributes[j].item_mask)) for j in positions]
+        allowed = [set(np.flatnonzero(schema.attributes[j].is_item)) for j in positions]
         self.items = [
             cell
             for cell, codes in enumerate(product(*map(range, shape)))
@@ -143,7 +143,7 @@ def even_error(found, respondents, target="population"):
 
 def of_itemsets(schema, tables):
     """Variances of the cells that are itemsets, of all tables."""
-    masks = {p: [schema.attributes[j].item_mask for j in p] for p in tables}
+    masks = {p: [np.array(schema.attributes[j].is_item) for j in p] for p in tables}
     return UnitVariance.concatenate([tables[p].take(np.ix_(*masks[p])) for p in tables])
 
 

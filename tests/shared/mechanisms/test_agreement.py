@@ -4,13 +4,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from halftruth_shared.channels.geometry import (
-    coordinates,
-    count_points,
-    orthogonal_sums,
-    points_of_cells,
-)
+from halftruth_shared.channels import channel_of
+from halftruth_shared.channels.geometry import orthogonal_sums, points_of_cells
 from halftruth_shared.mechanisms.split_questionnaire.responses import response
+from halftruth_shared.subset_responses import coordinates, count_points
 
 
 def orthogonal(prime, dimension):
@@ -34,7 +31,7 @@ def test_sums_over_orthogonal_points_match_brute_force(prime, dimension):
 
 @pytest.mark.parametrize(("cells", "prime"), [(7, 2), (25, 5), (100, 5), (300, 19)])
 def test_sums_over_a_few_symbols_match_brute_force(cells, prime):
-    answered = response(Fraction(19), cells, prime, 2)
+    answered = channel_of(response(Fraction(19), cells, prime, 2))
     symbols = np.random.default_rng(1).choice(answered.symbols, 5, replace=False)
     values = np.arange(10.0).reshape(2, 5)
     whole = np.zeros((2, answered.symbols))

@@ -16,7 +16,6 @@ import pytest
 from halftruth_collector.demo.census import SCHEMA as CENSUS
 from halftruth_collector.estimation.planning.bound import information_bound
 from halftruth_shared import Attribute, ParameterError, Schema, SplitQuestionnaire
-from halftruth_shared.channels.geometry import coordinates, count_points
 from halftruth_shared.mechanisms import WantedTables
 from halftruth_shared.mechanisms.split_questionnaire.design import EXPONENT, choose_views
 from halftruth_shared.mechanisms.split_questionnaire.responses import (
@@ -25,6 +24,7 @@ from halftruth_shared.mechanisms.split_questionnaire.responses import (
     response,
 )
 from halftruth_shared.mechanisms.split_questionnaire.views import check_views, enumerate_views
+from halftruth_shared.subset_responses import coordinates, count_points
 
 NINETEEN = Fraction(19)
 

@@ -220,7 +220,7 @@ def test_too_many_views_are_refused(refused):
 def test_a_symbol_takes_at_most_four_bytes(refused):
     schema = of([30, 40])
     one_view = SplitQuestionnaire("19", [view(("a0", "a1"))], prime=65521, direct=2)
-    assert one_view.bind(schema).space.dtype.itemsize == 4
+    assert one_view.bind(schema).space.dtype == ">u4"
     two = SplitQuestionnaire("19", [view(("a0", "a1")), view(("a1",))], prime=65521, direct=2)
     refused(
         ParameterError, lambda: two.bind(schema), field="views", mentions=["at most 4294967295"]

@@ -6,12 +6,8 @@ from itertools import combinations
 import dense_split
 import numpy as np
 import pytest
-from halftruth_shared.channels.geometry import (
-    count_points,
-    is_prime,
-    point_of_cell,
-    points_of_cells,
-)
+from halftruth_shared.channels import channel_of
+from halftruth_shared.channels.geometry import points_of_cells
 from halftruth_shared.mechanisms.split_questionnaire.responses import (
     MAX_CELLS,
     MAX_PRIME,
@@ -20,6 +16,7 @@ from halftruth_shared.mechanisms.split_questionnaire.responses import (
     choose_prime,
     response,
 )
+from halftruth_shared.subset_responses import count_points, is_prime, point_of_cell
 
 GEOMETRIES = [(2, 3), (2, 4), (2, 5), (3, 3), (3, 4), (5, 3), (7, 3)]
 
@@ -52,7 +49,7 @@ def test_the_numbers_of_shared_symbols_match_the_response(prime, dimension):
 def test_pairs_of_cells_are_symbols_of_both(cells):
     every = [{a, b} for b in range(cells) for a in range(b)]
     sets = [{y for y, pair in enumerate(every) if u in pair} for u in range(cells)]
-    found = response(Fraction(19), cells, 19, 2, pairs=cells)
+    found = channel_of(response(Fraction(19), cells, 19, 2, pairs=cells))
     assert found.symbols == len(every)
     assert not found.is_direct
     assert {len(symbols) for symbols in sets} == {found.subset_size}

@@ -10,8 +10,7 @@ from halftruth_shared import ParameterError
 from halftruth_shared.analyses import result_of
 from halftruth_shared.analyses.comparison import ComparisonQuery
 from halftruth_shared.analyses.table import TableQuery
-from halftruth_shared.columns import AnswerSets, Texts
-from halftruth_shared.protocol.base import decode, encode
+from halftruth_shared.columns import AnswerSets, Texts, decode, encode
 from halftruth_shared.results import Block, EstimateColumns, Key, Result, Selection, Show, warning
 from halftruth_shared.results.layout import Arranged, in_words
 from halftruth_shared.results.presentation import present

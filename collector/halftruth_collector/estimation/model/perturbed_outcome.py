@@ -44,7 +44,7 @@ def channel_of_outcome(survey: Survey, outcome: str, others: Sequence[str]) -> A
         return None
     *known, channel = (factor.dense() for factor in whole.factors)
     exact = all(np.array_equal(factor, np.eye(len(factor))) for factor in known)
-    missing = survey.schema.attributes[survey.schema.position(outcome)].missing_mask
+    missing = np.array(survey.schema.attributes[survey.schema.position(outcome)].is_missing)
     mixed = channel[missing][:, ~missing].any() or channel[~missing][:, missing].any()
     return channel[~missing][:, ~missing] if exact and not mixed else None
 

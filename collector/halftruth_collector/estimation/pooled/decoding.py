@@ -6,7 +6,7 @@ from functools import cached_property
 from math import prod
 
 import numpy as np
-from halftruth_shared.channels import SubsetResponse
+from halftruth_shared.channels import SubsetChannel
 from halftruth_shared.channels.axes import Array
 from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.mechanisms import View
@@ -165,7 +165,7 @@ class Decoded:
     @cached_property
     def _alike(self) -> list["_Alike"]:
         """Views with small geometries that have reports, summed over public attributes."""
-        numbers: dict[tuple[SubsetResponse, tuple[int, ...]], list[int]] = {}
+        numbers: dict[tuple[SubsetChannel, tuple[int, ...]], list[int]] = {}
         for number in np.flatnonzero(self.by_view).tolist():
             check_deadline()
             view = self._views[number]
@@ -178,7 +178,7 @@ class Decoded:
         ]
 
     def _decode_alike(
-        self, response: SubsetResponse, shape: tuple[int, ...], numbers: NDArray[np.int64]
+        self, response: SubsetChannel, shape: tuple[int, ...], numbers: NDArray[np.int64]
     ) -> "_Alike":
         starts, lengths = self._starts[numbers], np.diff(self._starts)[numbers]
         views = np.repeat(np.arange(len(numbers)), lengths)

@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 from halftruth_shared import DomainTooLarge
-from halftruth_shared.channels import SubsetResponse
+from halftruth_shared.channels import SubsetChannel
 from halftruth_shared.channels.axes import Array
 from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.mechanisms import View
@@ -27,7 +27,7 @@ _AT_ONCE = 2**22
 _ROUNDING = 1e-9
 
 #: Channel and shape of a view, and the table's axis of each of its attributes, −1 if not included.
-_Kind = tuple[SubsetResponse, tuple[int, ...], tuple[int, ...]]
+_Kind = tuple[SubsetChannel, tuple[int, ...], tuple[int, ...]]
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 from halftruth_shared.analyses.base import Target
-from halftruth_shared.channels import SubsetResponse
+from halftruth_shared.channels import SubsetChannel
 from halftruth_shared.channels.axes import Array
 from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.mechanisms import View
@@ -26,7 +26,7 @@ from . import agreement
 _AT_ONCE = 2**22
 
 
-def report_moments(response: SubsetResponse) -> tuple[float, float, float]:
+def report_moments(response: SubsetChannel) -> tuple[float, float, float]:
     """Return κ and the moments of one report about a cell of a view.
 
     They are for kernels R whose rows add up to 0. A report of symbol y has the weight
@@ -62,7 +62,7 @@ class Views:
         i/n, the weight of a report in pooled estimates.
     scale : ndarray
         κ.
-    responses : list of SubsetResponse
+    responses : list of SubsetChannel
         The distinct responses.
     kind : ndarray of int
         Index of the response of each view.

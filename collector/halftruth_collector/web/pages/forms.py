@@ -10,7 +10,7 @@ from typing import Any
 
 from flask import Blueprint, Response, g, render_template, request
 from halftruth_shared import HalftruthError
-from halftruth_shared.protocol.base import encode
+from halftruth_shared.columns import encode
 from markupsafe import Markup
 from werkzeug.exceptions import HTTPException, NotFound
 

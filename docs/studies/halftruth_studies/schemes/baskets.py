@@ -16,6 +16,7 @@ from typing import ClassVar
 import numpy as np
 from halftruth_shared import Schema
 from halftruth_shared.channels.axes import Array
+from halftruth_shared.mechanisms.vectorized import check_records
 from numpy.typing import NDArray
 
 Baskets = NDArray[np.bool_]
@@ -187,7 +188,7 @@ def baskets_of(schema: Schema, codes: NDArray[np.int64]) -> Baskets:
     """
     starts = np.cumsum([0, *schema.shape])
     baskets = np.zeros((len(codes), int(starts[-1])), dtype=np.bool_)
-    np.put_along_axis(baskets, schema.check_many(codes) + starts[:-1], values=True, axis=1)
+    np.put_along_axis(baskets, check_records(schema, codes) + starts[:-1], values=True, axis=1)
     return baskets
 
 

@@ -30,11 +30,10 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from ...channels import SubsetResponse
-from ...channels.geometry import is_prime
 from ...deadlines import check_deadline
 from ...errors import ParameterError
 from ...schema import Schema
+from ...subset_responses import SubsetResponse, is_prime
 from .responses import MAX_CELLS, choose_direct, response
 from .views import MAX_SYMBOLS, MAX_VIEWS, ViewClass
 from .wanted import sizes_together

@@ -7,10 +7,10 @@ from math import prod
 from types import ModuleType
 from typing import ClassVar, TypedDict
 
-from ...channels.geometry import is_prime
 from ...errors import ParameterError
 from ...rational import Rational, format_rational, parse_rational
 from ...schema import Schema
+from ...subset_responses import is_prime
 from ..base import Mechanism, Parameters, Perturbation
 from ..gamma_diagonal import resolve_gamma
 from .responses import (

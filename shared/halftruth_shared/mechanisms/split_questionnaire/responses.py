@@ -5,8 +5,7 @@ from fractions import Fraction
 from functools import cache, lru_cache
 from math import ceil
 
-from ...channels import PairResponse, SubsetResponse
-from ...channels.geometry import count_points, is_prime
+from ...subset_responses import PairResponse, SubsetResponse, count_points, is_prime
 
 #: Largest number of cells of a view.
 MAX_CELLS = 2**20

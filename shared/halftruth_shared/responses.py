@@ -1,34 +1,28 @@
 """Responses: the exact random answer of a device to the questions of one view.
 
 There are three kinds. *Columns* answer each question independently. A *mixture* answers with a
-whole record, and all records but the true one are equally likely. A *subset response*, which is one
-of the channels, answers with a symbol. Probabilities are integer weights of a few uniform integers,
-so that a test can enumerate all outcomes.
+whole record, and all records but the true one are equally likely. A *subset response* (in
+`subset_responses`) answers with a symbol. Probabilities are integer weights of a few uniform
+integers, so that a test can enumerate all outcomes.
+
+Everything here is exact and needs no library. `channels.channel_of` returns the transition matrix
+of a response, and `vectorized` draws reports of many records at once.
 """
 
 import math
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ..cells import ravel, unravel
-from ..channels import Channel, Dense, Kronecker, Operator, UniformMixture
-from ..sampling import DrawBelow, RandBelow
-
-Integers = NDArray[np.int64]
+#: Source of randomness: returns a uniform integer from 0 to k−1.
+RandBelow = Callable[[int], int]
 
 Matrix = tuple[tuple[Fraction, ...], ...]
-
-#: Largest number of categories of an attribute whose channel is a dense matrix.
-_MAX_DENSE_CATEGORIES = 32
 
 
 class Response(Hashable, Protocol):
@@ -37,10 +31,6 @@ class Response(Hashable, Protocol):
     A subset response has a single code, the cell of the answers in the table of the view, and
     reports one symbol.
     """
-
-    @property
-    def channel(self) -> Operator:
-        """Transition matrix from cells to reports."""
 
     @property
     def outcomes(self) -> int:
@@ -55,9 +45,6 @@ class Response(Hashable, Protocol):
 
     def draw(self, codes: Sequence[int], randbelow: RandBelow) -> tuple[int, ...]:
         """Draw the report of one record."""
-
-    def draw_many(self, codes: Integers, draw: DrawBelow) -> Integers:
-        """Draw the reports of N records, of shape (N, codes); requires at most 2⁶² outcomes."""
 
 
 # -- independent columns ---------------------------------------------------------------------------
@@ -75,19 +62,10 @@ class Column(ABC):
     def value(self, code: int, drawn: int) -> int:
         """Return the reported value."""
 
-    @abstractmethod
-    def values(self, codes: Integers, drawn: Integers) -> Integers:
-        """Return the reported values of N records."""
-
     @property
     @abstractmethod
     def amplification(self) -> Fraction | float:
         """Largest likelihood ratio of a value between two answers."""
-
-    @property
-    @abstractmethod
-    def channel(self) -> Channel:
-        """Transition matrix of the question."""
 
 
 @dataclass(frozen=True)
@@ -108,22 +86,14 @@ class Kept(Column):
         value = (drawn - self.same) // self.other
         return value + (value >= code)
 
-    def values(self, codes: Integers, drawn: Integers) -> Integers:
-        return _keep_or_move(codes, drawn, self.same, self.other)
-
     @property
     def amplification(self) -> Fraction | float:
         return Fraction(self.same, self.other) if self.other else math.inf
 
-    @cached_property
-    def channel(self) -> Channel:
-        own, other = (Fraction(weight, self.total) for weight in (self.same, self.other))
-        if self.size > _MAX_DENSE_CATEGORIES:
-            # Keep with p or draw one of the d−1 others = keep with p − q or draw from all d values.
-            return UniformMixture((self.size,), own - other)
-        # For a small matrix, one matrix product is faster than the operations of a mixture.
-        places = range(self.size)
-        return Dense([[own if u == v else other for u in places] for v in places])
+    @property
+    def condition_number(self) -> Fraction:
+        """Ratio of the singular values of its matrix, 1 and the difference of two probabilities."""
+        return Fraction(self.total, self.same - self.other)
 
 
 @dataclass(frozen=True)
@@ -141,29 +111,18 @@ class Transitions(Column):
         return math.lcm(*(entry.denominator for row in self.matrix for entry in row))
 
     @cached_property
-    def _bounds(self) -> list[list[int]]:
+    def bounds(self) -> list[list[int]]:
         """For each answer the cumulative weights of the values."""
         columns = zip(*self.matrix, strict=True)
         return [list(accumulate(int(entry * self.total) for entry in each)) for each in columns]
 
     def value(self, code: int, drawn: int) -> int:
-        return bisect_right(self._bounds[code], drawn)
-
-    def values(self, codes: Integers, drawn: Integers) -> Integers:
-        values = np.empty_like(codes)
-        for code, cumulative in enumerate(self._bounds):
-            own = codes == code
-            values[own] = np.searchsorted(np.array(cumulative), drawn[own], side="right")
-        return values
+        return bisect_right(self.bounds[code], drawn)
 
     @cached_property
     def amplification(self) -> Fraction | float:
         rows = [[row[u] for u in self.protected] for row in self.matrix]
         return max(max(row) / min(row) if min(row) > 0 else math.inf for row in rows if any(row))
-
-    @cached_property
-    def channel(self) -> Channel:
-        return Dense(self.matrix)
 
 
 @dataclass(frozen=True)
@@ -176,10 +135,6 @@ class Columns:
 
     columns: tuple[Column, ...]
     at_once: bool = False
-
-    @cached_property
-    def channel(self) -> Kronecker:
-        return Kronecker([column.channel for column in self.columns])
 
     @property
     def outcomes(self) -> int:
@@ -208,12 +163,6 @@ class Columns:
             draws, drawn = divmod(draws, self.columns[j].total)
             report[j] = self.columns[j].value(report[j], drawn)
         return tuple(report)
-
-    def draw_many(self, codes: Integers, draw: DrawBelow) -> Integers:
-        reports = np.empty_like(codes)
-        for j, column in enumerate(self.columns):
-            reports[:, j] = column.values(codes[:, j], draw(column.total, len(codes)))
-        return reports
 
 
 # -- mixtures of whole records ---------------------------------------------------------------------
@@ -248,10 +197,6 @@ class Mixture:
         return math.prod(self.sizes)
 
     @property
-    def channel(self) -> UniformMixture:
-        return UniformMixture(self.sizes, Fraction(self.same - self.other, self.outcomes))
-
-    @property
     def outcomes(self) -> int:
         return self.same + self.other * (self.cells - 1)
 
@@ -279,24 +224,3 @@ class Mixture:
                 report[changed] = value + (value >= codes[changed])
                 return tuple(report)
         return tuple(codes)
-
-    def draw_many(self, codes: Integers, draw: DrawBelow) -> Integers:
-        t: Integers | int = 0
-        if self.steps:
-            t = draw(2 * self.steps + 1, len(codes)) - self.steps
-        same = self.same + self.shift * (self.cells - 1) * t
-        drawn = draw(self.outcomes, len(codes))
-        cells = _keep_or_move(ravel(codes, self.sizes), drawn, same, self.other - self.shift * t)
-        return unravel(cells, self.sizes)
-
-
-def _keep_or_move(
-    values: Integers, drawn: Integers, same: int | Integers, other: int | Integers
-) -> Integers:
-    """Perturb N values from 0 to d−1: weight `same` for the true one, `other` for each other one.
-
-    `drawn` are uniform below same + other·(d−1).
-    """
-    moved = (drawn - same) // np.maximum(other, 1)
-    moved += moved >= values
-    return np.where(drawn < same, values, moved)
