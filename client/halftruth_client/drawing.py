@@ -17,20 +17,14 @@ import json
 import secrets
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from uuid import UUID, uuid4
 
 from halftruth_shared import HalftruthError, ParameterError, RecordError, Survey
-from halftruth_shared.extras import MissingExtra
 from halftruth_shared.number import parse_number
 
 from .errors import AnsweredBefore
-
-#: Smallest number of records that are perturbed faster by NumPy, whose import takes a tenth of a
-#: second.
-_MANY = 1_000
 
 #: A category, a number, or the chosen options of a multiple-response question.
 Answer = str | float | Fraction | list[str] | tuple[str, ...] | set[str] | frozenset[str]
@@ -153,7 +147,8 @@ def draw(
         taken = zip(marks, left, strict=False)
         unsettled.restore(Draw(mark, report) for mark, report in taken if report is not None)
         return AnsweredBefore(f"record {len(left)}: {error}", field=error.field)
-    values = _perturb(survey, [c for c, report in zip(codes, left, strict=True) if report is None])
+    undrawn = (c for c, report in zip(codes, left, strict=True) if report is None)
+    values = map(survey.perturbation.report, undrawn)
     drawn = (_make_report(survey, each) for each in values)
     return [Draw(mark, report or next(drawn)) for mark, report in zip(marks, left, strict=True)]
 
@@ -171,11 +166,3 @@ def _normalize_answer(answer: Answer) -> str | list[str]:
     if isinstance(answer, list | tuple | set | frozenset):
         return sorted(answer)
     return str(parse_number(answer))
-
-
-def _perturb(survey: Survey, codes: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Perturb records independently, by NumPy if it is installed and they are many."""
-    if len(codes) >= _MANY:
-        with suppress(MissingExtra):
-            return list(map(tuple, survey.perturbation.reports(codes).tolist()))
-    return list(map(survey.perturbation.report, codes))

@@ -49,15 +49,14 @@ def send_and_compare(store, url, patch):
     operations.publish_survey(store, survey)
     token = operations.create_token(store, "analyst")
 
-    sent: list[np.ndarray] = []
-    real = Perturbation.reports
+    sent: list[tuple[int, ...]] = []
+    real = Perturbation.report
 
-    def spy(self, codes, rng=None):
-        reports = real(self, codes, rng)
-        sent.append(reports)
-        return reports
+    def spy(self, *arguments):
+        sent.append(real(self, *arguments))
+        return sent[-1]
 
-    patch.setattr(Perturbation, "reports", spy)
+    patch.setattr(Perturbation, "report", spy)
     records = [SCHEMA.decode(codes) for codes in census_codes(200).tolist()]
     client = Client(url, max_gamma="1000000000")
     delivery = client.submit_many(client.survey(survey.id), records)
@@ -66,7 +65,7 @@ def send_and_compare(store, url, patch):
     counts = analyst.counts(survey.id)
 
     assert delivery.accepted == len(records) == 200
-    [reports] = sent
+    reports = np.array(sent)
     assert {tuple(map(int, row.keys.values())): row.value for row in counts.rows} == Counter(
         map(tuple, reports.tolist())
     )
