@@ -12,7 +12,6 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 
 import msgspec
@@ -22,10 +21,8 @@ from .static import StaticFile
 
 _log = logging.getLogger(__name__)
 
-_client = find_spec("halftruth_client")
-#: Modules of the JavaScript client. The package is located without importing it, since the server
-#: does not need the Python client.
-MODULES = Path((_client.origin if _client else None) or "halftruth_client").with_name("js")
+#: Modules of the JavaScript client: in a clone a link to its sources, in a wheel a copy of them.
+MODULES = Path(__file__).with_name("js")
 _BUILT = Path(__file__).with_name("built")
 
 
