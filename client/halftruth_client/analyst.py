@@ -1,95 +1,29 @@
 """Client for analysts: request estimates with their intervals."""
 
-from collections.abc import Callable, Iterator, Sequence
-from inspect import Parameter, Signature, formatannotation, getdoc
-from typing import TYPE_CHECKING, Any, Generic, get_type_hints
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import requests
 from halftruth_shared import Survey
-from halftruth_shared.analyses import QUERIES, Query, name_of, result_of
+from halftruth_shared.analyses import Query, name_of, result_of
 from halftruth_shared.analyses.base import Columns, R, data_frame, texts
 from halftruth_shared.analyses.plan import PlanQuery, PlanRequest, PlanResult
-from halftruth_shared.analyses.reading import Field, fields, make, write
+from halftruth_shared.analyses.reading import make, write
 from halftruth_shared.columns import decode
 from halftruth_shared.protocol.surveys import SurveyList, SurveySummary, survey_path
 from halftruth_shared.results.showing import html_table, text_table
 
+from .analyses import Analyses, SurveyAnalyses
 from .catalog import Catalog
-from .questions import Questions, to_names
+from .questions import Questions
 from .transport import Transport
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_RAISES = "\nRaises\n------\nParameterError, RequestRefused, CollectorUnavailable"
 
-
-class AnalysisMethod(Generic[R]):
-    """Descriptor of a method that sends a query, with the fields of the query as parameters.
-
-    The method is created at its first access, so that importing the client is fast.
-
-    Parameters
-    ----------
-    query : type
-    *before : str
-        Parameters of ``ask`` before the query.
-    """
-
-    def __init__(self, query: type[Query[R]], *before: str) -> None:
-        self._query, self._before = query, before
-        #: Name as a Python identifier.
-        self.name = name_of(query).replace("-", "_")
-
-    def __get__(self, this: object, owner: type) -> Any:
-        method = _method(self._query, self._before)
-        method.__name__, method.__qualname__ = self.name, f"{owner.__name__}.{self.name}"
-        setattr(owner, self.name, method)
-        return getattr(owner if this is None else this, self.name)
-
-
-def _method(query: type[Query[R]], before: Sequence[str]) -> Callable[..., R]:
-    query_fields = fields(query)
-    types = get_type_hints(query)
-    signature = Signature(
-        [
-            Parameter("self", Parameter.POSITIONAL_OR_KEYWORD),
-            *(Parameter(n, Parameter.POSITIONAL_OR_KEYWORD, annotation=str) for n in before),
-            *(_parameter(field, types[field.name]) for field in query_fields.values()),
-        ],
-        return_annotation=result_of(query),
-    )
-
-    def method(*positional: Any, **named: Any) -> R:
-        arguments = signature.bind(*positional, **named).arguments
-        this, *preceding = [arguments.pop(name) for name in ("self", *before)]
-        values = {name: to_names(query_fields[name], value) for name, value in arguments.items()}
-        result: R = this.ask(*preceding, make(query, values))
-        return result
-
-    method.__signature__ = signature  # type: ignore[attr-defined]
-    described = [
-        *(f"{name} : str\n    Id of the {name}." for name in before),
-        *(_describe(field, types[field.name]) for field in query_fields.values()),
-    ]
-    parameters = ["\nParameters\n----------", *described] if described else []
-    method.__doc__ = "\n".join([getdoc(query) or "", *parameters, _RAISES])
-    return method
-
-
-def _parameter(field: Field, kind: Any) -> Parameter:
-    if field.required:
-        return Parameter(field.name, Parameter.POSITIONAL_OR_KEYWORD, annotation=kind)
-    return Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=kind)
-
-
-def _describe(field: Field, kind: Any) -> str:
-    limits = "" if field.several or field.kind == "text" else f" Expected {field.accepted}."
-    return f"{field.name} : {formatannotation(kind)}\n    {field.description}{limits}"
-
-
-class Analyst:
+class Analyst(Analyses):
     """Client for the results of one collector.
 
     Each analysis is a method: ``analyst.itemsets("health", min_support=0.05)``. Its parameters are
@@ -109,10 +43,6 @@ class Analyst:
     ParameterError
         If the address is invalid.
     """
-
-    if TYPE_CHECKING:
-        # The methods are added below; for static types, use `ask`.
-        def __getattr__(self, name: str) -> Callable[..., Any]: ...
 
     def __init__(
         self,
@@ -223,7 +153,7 @@ class Surveys(list[SurveySummary]):
         return header, [[str(getattr(survey, name)) for name in header] for survey in self]
 
 
-class SurveyAnalyst:
+class SurveyAnalyst(SurveyAnalyses):
     """Client for the results of one survey, created by :meth:`Analyst.survey`.
 
     Each analysis is a method: ``health.crosstab(["smoker", "drinks"])``. Instead of names, methods
@@ -237,10 +167,6 @@ class SurveyAnalyst:
     questions : Questions
     """
 
-    if TYPE_CHECKING:
-        # The methods are added below; for static types, use `ask`.
-        def __getattr__(self, name: str) -> Callable[..., Any]: ...
-
     def __init__(self, analyst: Analyst, definition: Survey) -> None:
         self._analyst = analyst
         self.definition = definition
@@ -252,11 +178,3 @@ class SurveyAnalyst:
 
     def __repr__(self) -> str:
         return f"{self.definition.id}: {self.definition.title_in()}\n{self.questions!r}"
-
-
-for _query in QUERIES.values():
-    for _class, _made in (
-        (Analyst, AnalysisMethod(_query, "survey")),
-        (SurveyAnalyst, AnalysisMethod(_query)),
-    ):
-        setattr(_class, _made.name, _made)
