@@ -9,7 +9,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -18,8 +18,10 @@ import msgspec
 import numpy as np
 from halftruth_collector.analyses import ANALYSES, AnalysisContext, answer, identified
 from halftruth_collector.analyses.answering import answer_pilot
+from halftruth_collector.analyses.base import is_in_groups
 from halftruth_collector.analyses.survey_report import survey_report
 from halftruth_collector.estimation import Counts
+from halftruth_collector.estimation.groups import survey_in_groups
 from halftruth_collector.estimation.measures import MEASURE_NAMES
 from halftruth_shared import (
     Attribute,
@@ -78,6 +80,8 @@ class World:
         Share of the last answer of each question; 0 for even answers.
     public : tuple of str
         Questions that are not sensitive.
+    groups : mapping of int to tuple of int
+        Group of each answer, by position of a collapsed question.
     condition : bool
         Whether the second question is conditional on the first answer of the first.
     missing : bool
@@ -97,6 +101,7 @@ class World:
     triples: float = 0.0
     rare: float = 0.0
     public: tuple[str, ...] = ()
+    groups: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     condition: bool = False
     missing: bool = False
     waves: tuple[float, ...] = ()
@@ -112,8 +117,12 @@ class World:
     @cached_property
     def _open(self) -> list[Survey]:
         """Return the same surveys without perturbation."""
-        schema = self._schema([f"q{j}" for j in range(len(self.shape))])
-        return self._series(schema, RandomizedResponse(dict.fromkeys(schema.names, "1")))
+        return self._without_perturbation(self.surveys[0].schema)
+
+    def _without_perturbation(self, schema: Schema) -> list[Survey]:
+        questions = [replace(a, sensitive=False, collapsed=None) for a in schema.attributes]
+        kept = RandomizedResponse(dict.fromkeys(schema.names, "1"))
+        return self._series(Schema(questions), kept)
 
     def _series(self, schema: Schema, mechanism: Any) -> list[Survey]:
         if not self.waves:
@@ -131,6 +140,7 @@ class World:
                     sensitive=f"q{j}" not in public,
                     missing=(str(size - 1),) if self.missing else (),
                     ask_if={"q0": ["0"]} if self.condition and j == 1 else {},
+                    collapsed=_by_group(self.groups[j]) if j in self.groups else None,
                 )
                 for j, size in enumerate(self.shape)
             ]
@@ -186,6 +196,28 @@ class World:
         )
 
     @cached_property
+    def _population_in_groups(self) -> AnalysisContext:
+        """Counts of the same population, with groups as answers."""
+        [survey] = self.surveys
+        [grouped] = self._without_perturbation(survey_in_groups(survey).schema)
+        codes = {
+            j: np.array(a.groups.codes)
+            for j, a in enumerate(survey.schema.attributes)
+            if a.collapsed
+        }
+        cells = self.population.counts.cells.copy()
+        for j, of in codes.items():
+            cells[:, j] = of[cells[:, j]]
+        return _counted(
+            [(grouped, Counts.from_cells(grouped, cells, self.population.counts.counts))]
+        )
+
+    def known(self, query: Query[Any]) -> AnalysisContext:
+        """Return the counts of the population, in groups if the query is read so."""
+        in_groups = is_in_groups(self.surveys[0], query)
+        return self._population_in_groups if in_groups else self.population
+
+    @cached_property
     def truths(self) -> dict[str, Any]:
         """Cached results about the population."""
         return {}
@@ -194,6 +226,13 @@ class World:
     def _records(self) -> np.ndarray:
         shape = self.surveys[0].schema.shape
         return np.stack(np.indices(shape), axis=-1).reshape(-1, len(shape))
+
+
+def _by_group(codes: Sequence[int]) -> dict[str, list[str]]:
+    return {
+        f"g{group}": [str(code) for code, each in enumerate(codes) if each == group]
+        for group in sorted(set(codes))
+    }
 
 
 def _on(axes: Sequence[int], shape: Sequence[int]) -> list[int]:
@@ -267,6 +306,23 @@ WORLDS = (
     ),
     World(
         "null, 8×5, split, wanted tables, 5 000", EIGHT, wanted("q5", "q6"), 5_000, parts=DEFAULT
+    ),
+    World(
+        "null, 2×5×5×5, split, wanted tables of groups, 3 000",
+        (2, 5, 5, 5),
+        wanted("q1", "q2"),
+        3_000,
+        groups={1: (0, 0, 1, 1, 2), 2: (0, 0, 1, 1, 1)},
+        parts=DEFAULT,
+    ),
+    World(
+        "2×6×5×3, split, wanted tables of groups, 5 000",
+        (2, 6, 5, 3),
+        wanted("q1", "q2"),
+        5_000,
+        0.5,
+        groups={1: (0, 0, 1, 1, 2, 2), 2: (0, 0, 1, 1, 2)},
+        parts=DEFAULT,
     ),
     World(
         "2×3×4×5, split, wanted tables, 5 000",
@@ -387,6 +443,8 @@ def truth_of(survey: Survey, known: AnalysisContext, query: Query[Any]) -> Any:
     analysis = next(each for each in ANALYSES.values() if each.query is type(query))
     if analysis.from_pilot is None:
         return compute(known, query)
+    if is_in_groups(survey, query):
+        survey = survey_in_groups(survey)
 
     def people(names: Sequence[str]) -> np.ndarray:
         return known.counts.marginal(survey.schema.positions(names))
@@ -712,7 +770,7 @@ def simulate(world: World, seeds: Sequence[int], factors: Sequence[float] = (1.0
         counted, quantities = world.reported(people, rng), {}
         of_respondents = world.target == "respondents"
         truths: dict[str, Any] = {} if of_respondents else world.truths
-        known = world.answered(people) if of_respondents else world.population
+        answered = world.answered(people) if of_respondents else None
         for each in asked:
             result = compute(counted, each.query)
             tally.add("refused", world.name, each.label, outcomes=[result is None])
@@ -723,6 +781,7 @@ def simulate(world: World, seeds: Sequence[int], factors: Sequence[float] = (1.0
             if asked_about not in truths:
                 about = {"merge": merge} if merge else {}
                 query = msgspec.structs.replace(each.truth, **about)
+                known = answered or world.known(each.query)
                 truths[asked_about] = truth_of(counted.survey, known, query)
             if truths[asked_about] is not None:
                 _tally_result(tally, world, each, result, truths[asked_about], quantities)

@@ -11,6 +11,7 @@ from typing import Any
 
 from halftruth_shared import Survey
 
+from ..estimation.groups import survey_in_groups
 from ..estimation.reconstruction import reconstruction
 from .answering import answer
 from .base import Analysis, AnalysisContext, choices
@@ -33,5 +34,6 @@ ANALYSES = _analyses()
 
 def identified(survey: Survey) -> list[Analysis[Any, Any]]:
     """Return the analyses that the reports of a survey identify, given enough reports."""
-    most = reconstruction(survey).identified_sets.longest
+    readings = (survey, survey_in_groups(survey))
+    most = max(reconstruction(each).identified_sets.longest for each in readings)
     return [each for each in ANALYSES.values() if each.applies(survey) and each.min_order <= most]

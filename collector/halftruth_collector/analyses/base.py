@@ -43,7 +43,7 @@ from ..estimation.groups import survey_in_groups
 from ..estimation.measures import ALIASES, MEASURE_NAMES, ORDERED_NAMES
 from ..estimation.model import LoglinearModel, cached_model, completed, described
 from ..estimation.model.fit import MODEL_CELLS
-from ..estimation.reconstruction import reconstruction
+from ..estimation.reconstruction import of_table, reconstruction
 from .deciding import AtLevel
 
 Q = TypeVar("Q", bound=Query[Any])
@@ -547,7 +547,6 @@ def connected(survey: Survey, most: int) -> list[str]:
 
 def asked_together(survey: Survey, attributes: Sequence[Attribute], count: int) -> list[Attribute]:
     """Return the first `count` attributes whose table the reports identify, or as many as exist."""
-    source = reconstruction(survey)
 
     def extended(chosen: list[Attribute], others: Sequence[Attribute]) -> list[Attribute]:
         best = chosen
@@ -555,7 +554,8 @@ def asked_together(survey: Survey, attributes: Sequence[Attribute], count: int) 
             if len(best) == count:
                 break
             more = [*chosen, each]
-            if source.identified([attribute.name for attribute in more]):
+            names = [attribute.name for attribute in more]
+            if of_table(survey, names).identified(names):
                 best = max(best, extended(more, others[place + 1 :]), key=len)
         return best
 

@@ -26,6 +26,7 @@ from halftruth_shared.results.wording import number
 from ..estimation.automatic import MODELLED_CELLS
 from ..estimation.calibration import known_margins
 from ..estimation.estimates import Estimates
+from ..estimation.groups import survey_in_groups
 from ..estimation.model import ModelTables
 from ..estimation.model.records import raked, weighted_records
 from ..estimation.reconstruction import reconstruction
@@ -133,7 +134,7 @@ def state(result: MicrodataResult, claim: Claim, _: Labels) -> str:
 
 def start(survey: Survey) -> MicrodataQuery:
     """Return the initial query: all questions, or else some that asked pairs connect."""
-    every, source = MicrodataQuery(), reconstruction(survey)
+    every, source = MicrodataQuery(), reconstruction(survey_in_groups(survey))
     with suppress(DomainTooLarge):
         check_model(survey, every)
         if source.identified_sets.hang_together(range(len(survey.schema.names))):

@@ -33,6 +33,7 @@ from ..estimation.derived import merged
 from ..estimation.domain import Domain
 from ..estimation.equation import Equation, equation
 from ..estimation.estimates import covariance_of
+from ..estimation.groups import survey_in_groups
 from ..estimation.linear import fit_linear_pairs, fit_linear_table
 from ..estimation.model import (
     LoglinearModel,
@@ -43,7 +44,7 @@ from ..estimation.model import (
     perturbed_outcome_regression,
     shares,
 )
-from ..estimation.reconstruction import reconstruction
+from ..estimation.reconstruction import of_table, reconstruction
 from ..estimation.regression import Regression, coefficients_of, fit_table
 from ..estimation.reliability import WELL_FILLED
 from ..estimation.report_model import with_reported
@@ -444,7 +445,7 @@ def start(survey: Survey) -> RegressionQuery:
 
     Without wanted tables it is the clearest attribute with an answer to count, by the next one.
     """
-    schema, source, wanted = survey.schema, reconstruction(survey), first_wanted(survey)
+    schema, wanted = survey_in_groups(survey).schema, first_wanted(survey)
     possible = clearest(survey) if wanted is None else wanted[:1]
     counted = [a for a in possible if presence(schema, [a.name], {})[0] is not None]
     outcomes = counted or possible
@@ -453,7 +454,7 @@ def start(survey: Survey) -> RegressionQuery:
         for outcome, predictor in product(outcomes, clearest(survey))
         if outcome is not predictor
         and len(outcome.categories) * len(predictor.categories) <= COVARIANCE_CELLS
-        and source.identified([outcome.name, predictor.name])
+        and of_table(survey, (pair := [outcome.name, predictor.name])).identified(pair)
     )
     outcome, predictor = next(pairs, (outcomes[0], None))
     predictors = [] if predictor is None else [predictor.name]

@@ -30,7 +30,7 @@ from ..estimation.bounds import Array
 from ..estimation.estimates import Estimates, fixed_sets
 from ..estimation.intervals import table_intervals
 from ..estimation.likelihood import project_to_simplex
-from ..estimation.reconstruction import reconstruction
+from ..estimation.reconstruction import of_table, reconstruction
 from ..estimation.reliability import NOT, USABLE
 from ..estimation.report_model import ReportKinds
 from ..estimation.table import COVARIANCE_CELLS
@@ -276,12 +276,13 @@ def _start(survey: Survey) -> RiskQuery:
     """
     if wanted := first_wanted(survey):
         return RiskQuery(quasi=[wanted[1].name], sensitive=wanted[0].name)
-    source, names = reconstruction(survey), survey.schema.names
+    names = survey.schema.names
     for sensitive in reversed(names):
         others = [name for name in names if name != sensitive]
         for count in (2, 1):
             for quasi in combinations(others, count):
-                if source.identified([*quasi, sensitive]):
+                table = [*quasi, sensitive]
+                if of_table(survey, table).identified(table):
                     return RiskQuery(quasi=list(quasi), sensitive=sensitive)
     return RiskQuery(quasi=[names[0]], sensitive=names[-1])
 

@@ -62,6 +62,7 @@ def affordable_length(survey: Survey, min_support: float, *, rules: bool = False
 
     At most 1 / min_support cells of a table reach the threshold, for any reports.
     """
+    survey = survey_in_groups(survey)
     schema, combinations, work = survey.schema, 0, 0.0
     family = reconstruction(survey).identified_sets
     for length in range(1, family.longest + 1):

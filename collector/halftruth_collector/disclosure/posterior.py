@@ -18,7 +18,7 @@ from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.protection import PRIOR, Guarantee, single_amplifications
 from numpy.typing import NDArray
 
-from ..estimation.reconstruction import reconstruction
+from ..estimation.reconstruction import of_table
 from ..estimation.report_model import report_probabilities
 
 #: Largest numbers of records and of reports for exact posteriors, over all answers to a question.
@@ -171,7 +171,7 @@ def false_reports(survey: Survey, length: int) -> FalseReports:
     """
     names = survey.schema.names
     sets = list(islice(combinations(names, length), MAX_SETS))
-    weight = max(map(reconstruction(survey).largest_weight, sets))
+    weight = max(of_table(survey, each).largest_weight(each) for each in sets)
     return FalseReports(length, weight, len(sets), math.comb(len(names), length))
 
 

@@ -97,6 +97,19 @@ def in_groups(perturbation: Perturbation) -> Perturbation:
     return perturbation.derive(_in_groups)
 
 
+def combines(perturbation: Perturbation, names: Collection[str]) -> bool:
+    """Return whether a table of some attributes combines perturbed ones, and so is of groups.
+
+    An attribute that is sent unperturbed with every report can be combined with one in detail.
+    """
+    return len({*names} - perturbation.unperturbed) > 1
+
+
+def reading_of(survey: Survey, names: Collection[str]) -> Survey:
+    """Return the survey, in groups if a table of some attributes is read so."""
+    return survey_in_groups(survey) if combines(survey.perturbation, names) else survey
+
+
 def _in_groups(perturbation: Perturbation) -> Perturbation:
     beyond = places_beyond(perturbation.schema)
     views = tuple(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from halftruth_collector import operations
 from halftruth_collector.analyses import ANALYSES, identified
+from halftruth_collector.analyses.base import named_by
 from halftruth_collector.estimation.reconstruction import reconstruction
 from halftruth_shared import Survey
 from halftruth_shared.protocol.reports import Report
@@ -92,6 +93,19 @@ def test_every_page_without_a_query_shows_a_result(page, survey):
         assert (answer.status_code, 'role="alert"' in answer.text) == (200, False), name
     for path in ("", "/export"):
         assert page(path).status_code == 200
+
+
+def test_analyses_are_offered_of_groups_of_answers_where_no_pair_is_asked_in_detail():
+    """All wanted tables are of collapsed questions, and the first query is the first of them."""
+    groups = 'collapsed = { low = ["a0", "a1"], high = ["a2", "a3", "a4"] }\n'
+    asked = [QUESTION.format(0, ["a0", "a1"])]
+    asked += [QUESTION.format(j, [f"a{k}" for k in range(5)]) + groups for j in (1, 2)]
+    tables = WANTED.replace('"q5", "q7", "q9", "q11"', '"q0"').replace('"q0", "q1"', '"q1"')
+    survey = Survey.from_toml("".join([tables, *asked]))
+    assert partners(survey, "q0") == []
+    assert {each.name for each in identified(survey)} == set(ANALYSES) - {"waves"}
+    for name in ("comparison", "crosstab", "regression", "risk", "table"):
+        assert named_by(ANALYSES[name].start(survey), survey) == {"q0", "q1"}, name
 
 
 def test_a_comparison_offers_the_groups_that_are_asked_with_its_answer(page, survey):

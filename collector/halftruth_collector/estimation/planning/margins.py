@@ -27,7 +27,7 @@ from ..distribution import means_of, scale_of
 from ..domain import Domain
 from ..equation import Equation, equation
 from ..estimates import Estimates, shares_of_table
-from ..groups import group_codes, in_detail, in_groups, records_of_cells
+from ..groups import combines, group_codes, in_detail, in_groups, records_of_cells
 from ..independence import Departures
 from ..intervals import SHARE
 from ..model import LoglinearModel
@@ -124,9 +124,7 @@ class Expectation:
 
         A table of several perturbed attributes has the groups of their answers.
         """
-        public = self.perturbation.unperturbed_columns
-        positions = self.schema.positions(names)
-        return self if sum(j not in public for j in positions) < 2 else self._in_groups
+        return self._in_groups if combines(self.perturbation, names) else self
 
     @cached_property
     def _in_groups(self) -> "Expectation":

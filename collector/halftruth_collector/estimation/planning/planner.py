@@ -28,6 +28,7 @@ from halftruth_shared.relayed import bounds_of_batch, largest_gamma
 
 from ...executors import Map
 from ..bounds import checked, optional
+from ..groups import in_groups
 from ..reconstruction import of_perturbation
 from .advice import advise_length, design_perturbation, has_pairs, recommend
 from .bound import information_bound, largest_error
@@ -174,7 +175,7 @@ def _relayed(chosen: Chosen) -> RelayedPlan | None:
 
 def _max_length(survey: Survey, perturbation: Perturbation) -> int:
     """Number of questions in the largest tables of perturbed questions, at least 1."""
-    most = of_perturbation(perturbation).identified_sets.any_of
+    most = of_perturbation(in_groups(perturbation)).identified_sets.any_of
     perturbed = len(perturbed_of(survey.schema, survey.perturbation.unperturbed))
     return max(1, min(most, perturbed))
 

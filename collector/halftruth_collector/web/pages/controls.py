@@ -12,7 +12,7 @@ from halftruth_shared.results import quantity
 
 from ...analyses import Analysis, choices
 from ...estimation.groups import survey_in_groups
-from ...estimation.reconstruction import reconstruction
+from ...estimation.reconstruction import of_table, reconstruction
 
 #: Largest number of attributes whose interactions are offered; 8 have 28 pairs and 56 triples.
 MOST_OFFERED = 8
@@ -35,14 +35,14 @@ class Offered:
     def __init__(
         self, analysis: Analysis[Any, Any], survey: Survey, given: Mapping[str, Sequence[str]]
     ) -> None:
-        self._schema, self._source = survey.schema, reconstruction(survey)
+        self._survey, self._schema = survey, survey.schema
         self._of_several = analysis.min_order > 1
         texts = (given.get(field, ()) for field in _MAIN if field in analysis.fields)
         named = [text.partition("=")[0] for of_field in texts for text in of_field]
         #: The main question, if one was chosen.
         self.main = self._known(named)[:1]
         # Any two questions are asked together in most surveys.
-        self._every = self._source.identified_sets.any_of > 1
+        self._every = reconstruction(survey_in_groups(survey)).identified_sets.any_of > 1
 
     def _known(self, names: Iterable[str]) -> list[str]:
         known = {*self._schema.names, *self._schema.options}
@@ -50,7 +50,8 @@ class Offered:
 
     def _together(self, names: Sequence[str]) -> bool:
         options = ([each.name for each in self._schema.attributes_of(name)] for name in names)
-        return all(self._source.identified(each) for each in product(*options))
+        tables = product(*options)
+        return all(of_table(self._survey, each).identified(each) for each in tables)
 
     def _with_another(self, name: str) -> bool:
         return any(self._together([name, other]) for other in self._schema.names if other != name)

@@ -25,7 +25,7 @@ from ...analyses.labels import labels_of
 from ...analyses.overview import period
 from ...analyses.survey_report import survey_report
 from ...errors import TooFewReports
-from ...estimation.reconstruction import reconstruction
+from ...estimation.reconstruction import of_table
 from ...store.surveys import StoredSurvey
 from .. import formats, parameters
 from ..budget import within_budget
@@ -228,7 +228,7 @@ def _link_questions(
     rows: Sequence[list[Cell]], table: Arranged, survey: Survey, given: Texts
 ) -> None:
     """Link the questions of a table to their comparison, and pairs to their cross-tabulation."""
-    source, keys = reconstruction(survey), map(table.result.key, table.block.lines)
+    keys = map(table.result.key, table.block.lines)
     questions = {i: key.values for i, key in enumerate(keys) if key.kind == "question"}
     places = [*questions]
     for line, cells in enumerate(rows if places else ()):
@@ -240,7 +240,7 @@ def _link_questions(
             continue
         other, about = "comparison", {"attribute": names}
         if len(names) > 1:
-            if not source.identified(names):
+            if not of_table(survey, names).identified(names):
                 continue
             other, about = "crosstab", {"attributes": [",".join(names)]}
         address = _link(ANALYSES[other], survey, {**given, **about})
@@ -311,9 +311,9 @@ def _questions(
     others = [*groups, *listed, *(each.name for each in clearest(survey))]
     if first not in schema.names:
         return
-    source = reconstruction(survey)
     known = (name for name in others if name in schema.names and name != first)
-    second = next((name for name in known if source.identified([first, name])), None)
+    pairs = ([first, name] for name in known)
+    second = next((pair[1] for pair in pairs if of_table(survey, pair).identified(pair)), None)
     if second is None:
         return
     middle = middle_answer(schema.attributes[schema.position(first)])
