@@ -134,7 +134,8 @@ def hide_cryptography(monkeypatch):
     monkeypatch.setitem(sys.modules, "cryptography", None)
 
 
-INSTALL = re.escape("expected pip install 'halftruth-client[sealed]'")
+EXPECTED = "expected pip install 'halftruth-client[sealed]'"
+INSTALL = re.escape(EXPECTED)
 
 
 def test_pinned_keys_are_refused_without_cryptography(monkeypatch):
@@ -226,3 +227,22 @@ def test_the_analyst_is_listed_although_it_is_imported_later():
     assert "Analyst" in dir(halftruth_client)
     with pytest.raises(AttributeError, match="no attribute 'Analist'"):
         _ = halftruth_client.Analist
+
+
+@pytest.mark.nightly
+def test_all_tests_of_the_client_pass_without_the_extras_or_are_refused_one():
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "light", "-p", "no:cacheprovider"]
+    ran = subprocess.run(
+        [*command, Path(__file__).parent],
+        capture_output=True,
+        encoding="utf-8",
+        cwd=ROOT,
+        timeout=300,
+    )
+    assert ran.returncode == 0, ran.stdout[-10_000:]
+    passed, skipped = map(int, re.search(r"(\d+) passed, (\d+) skipped", ran.stdout).groups())
+    assert passed > 180
+    assert skipped < passed / 2
+    reasons = re.findall(r"^SKIPPED .*?: refused: (.*)$", ran.stdout, re.M)
+    assert reasons
+    assert all(reason.endswith(EXPECTED) for reason in reasons)
