@@ -1,7 +1,8 @@
 """Error rates of results in populations with known truth, and their power.
 
 ``python tests/bench/honesty.py [--surveys 80] [--narrow 0.8] [--world NAME] [--csv FILE]``; the
-status is 1 if an interval, a test or a claim is wrong too often. ``--narrow`` narrows all
+status is 1 if an interval, a test or a claim is wrong too often. Where the files of Adult are, real
+people are among the populations. ``--narrow`` narrows all
 intervals, which has to be detected. ``--power`` compares the share of true effects that are claimed
 with true records and with a likelihood-ratio test. ``tests/support/worlds.py`` has the details.
 """
@@ -15,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 
 import click
+from adult_worlds import adult_worlds
 from halftruth_collector.cli.output import print_table
 from likelihood_ratio import SETTINGS, power
 from tqdm import tqdm
@@ -25,6 +27,9 @@ _PIECE = 5
 
 #: Multiples of the width of intervals.
 FACTORS = (1.0, 0.9, 0.8, 0.6)
+
+
+EVERY = (*WORLDS, *adult_worlds())
 
 
 def run(worlds: list[int], surveys: int, factors: tuple[float, ...]) -> Tally:
@@ -41,7 +46,7 @@ def run(worlds: list[int], surveys: int, factors: tuple[float, ...]) -> Tally:
 
 
 def _piece(number: int, seeds: range, factors: tuple[float, ...]) -> dict[tuple[str, ...], object]:
-    return dict(simulate(WORLDS[number], seeds, factors).sums)
+    return dict(simulate(EVERY[number], seeds, factors).sums)
 
 
 def _power(number: int, surveys: int) -> tuple[object, ...]:
@@ -91,7 +96,7 @@ def main(surveys: int, narrow: float, only: str, file: Path | None, of_power: bo
             ["effect", "world", "true records", "reports", "likelihood ratio", "ratio"], rows
         )
         return
-    worlds = [n for n, world in enumerate(WORLDS) if only in world.name]
+    worlds = [n for n, world in enumerate(EVERY) if only in world.name]
     factors = tuple(sorted({*FACTORS, narrow}, reverse=True))
     sys.exit(int(report(run(worlds, surveys, factors), narrow, file)))
 

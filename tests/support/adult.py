@@ -73,6 +73,7 @@ _COLUMNS = {
 }
 
 
+#: Answers to the questions, in the order of the scales.
 ANSWERS = {
     "sex": ("Male", "Female"),
     "education": ("school", "HS-grad", *_COLLEGE, *_DEGREE),

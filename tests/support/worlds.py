@@ -228,6 +228,38 @@ class World:
         return np.stack(np.indices(shape), axis=-1).reshape(-1, len(shape))
 
 
+@dataclass(frozen=True, eq=False)
+class RealWorld(World):
+    """A population of real people, from which respondents are drawn.
+
+    Attributes
+    ----------
+    attributes : tuple of Attribute
+    everybody : ndarray of int, shape (people, attributes)
+        Codes of their answers.
+    """
+
+    attributes: tuple[Attribute, ...] = ()
+    everybody: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
+
+    def _schema(self, public: Sequence[str]) -> Schema:
+        return Schema([replace(a, sensitive=a.name not in public) for a in self.attributes])
+
+    @cached_property
+    def _distinct(self) -> tuple[np.ndarray, np.ndarray]:
+        return np.unique(self.everybody, axis=0, return_counts=True)
+
+    @cached_property
+    def shares(self) -> list[np.ndarray]:
+        """True share of each record that somebody has."""
+        counts = self._distinct[1]
+        return [counts / counts.sum()]
+
+    @cached_property
+    def _records(self) -> np.ndarray:
+        return self._distinct[0]
+
+
 def _by_group(codes: Sequence[int]) -> dict[str, list[str]]:
     return {
         f"g{group}": [str(code) for code, each in enumerate(codes) if each == group]
