@@ -48,6 +48,8 @@ def main() -> int:
     print_table(*accuracy.errors_by_length())
     print("The same where answers depend on each other strongly:")
     print_table(*accuracy.errors_of_dependent_answers())
+    print("The same for what is wanted, in the same groups of answers:")
+    print_table(*accuracy.errors_of_wanted_tables())
     print()
     attacking.print_costs()
     print()
