@@ -20,13 +20,13 @@ def plan_chart(result: PlanResult) -> CurveChart:
     A mechanism with the same precision as an earlier one is not plotted, but named in a note.
     """
     query = result.query
-    shown, equals = _drop_equal(result.mechanisms)
+    shown, equals = _drop_equal([each for each in result.mechanisms if each.collected])
     respondents = np.geomspace(
         max(2, query.respondents / _RANGE), query.respondents * _RANGE, _POINTS
     )
     curves = [
         Curve(
-            f"{mechanism.kind}, {NAMES[each.quantity]}",
+            f"{mechanism.name}, {NAMES[each.quantity]}",
             tuple(respondents.tolist()),
             tuple((each.median * np.sqrt(query.respondents / respondents)).tolist()),
         )
@@ -64,7 +64,7 @@ def _drop_equal(mechanisms: list[MechanismPlan]) -> tuple[list[MechanismPlan], l
         if same is None:
             shown.append(mechanism)
         else:
-            notes.append(f"The precision of {mechanism.kind} equals that of {same.kind}.")
+            notes.append(f"The precision of {mechanism.name} equals that of {same.name}.")
     return shown, notes
 
 

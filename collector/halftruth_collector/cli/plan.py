@@ -16,6 +16,7 @@ from ..estimation.planning.wording import (
     design_table,
     footnotes,
     headline,
+    mechanism_notes,
     mechanism_table,
     planned_table,
 )
@@ -57,6 +58,7 @@ def _lines(result: PlanResult) -> Iterator[str]:
     yield from footnotes(result)
     if len(result.mechanisms) > 1:
         yield from ("", table(*mechanism_table(result)))
+        yield from mechanism_notes(result)
         yield f"Most precise is {result.reason}."
     if result.designs:
         yield from ("", "Smallest differences that are detected:", table(*design_table(result)))

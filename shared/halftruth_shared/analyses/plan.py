@@ -141,19 +141,24 @@ class PlannedMargin(Message, frozen=True, kw_only=True):
 
 
 class MechanismPlan(Message, frozen=True, kw_only=True):
-    """Expected precision under one mechanism; `own` if it is the survey's.
+    """Expected precision under one mechanism or design; `own` if it is the survey's.
 
-    `max_length` is the largest number of questions for which all tables can be estimated.
-    `answer_amplification` is the largest amplification of a single question, to someone who already
-    knows all other answers; null if it is infinite. Mechanisms of one γ divide it differently.
-    `times_bound` is the ratio of the error of its tables of one and two questions to the least that
-    any unbiased estimate at this γ can have in all of them, under uniform answers; null if there is
-    no such bound.
+    `name` tells apart those of one `kind`. `collected` is false for protocols of the literature,
+    which are compared by closed formulas and of which no reports can be collected. `max_length` is
+    the largest number of questions for which all tables can be estimated. `amplification` is γ of
+    all perturbed answers together, and `answer_amplification` the largest one of a single question,
+    to someone who already knows all other answers; null if it is infinite. Mechanisms of one γ
+    divide it differently. `times_bound` is the ratio of the error of its tables of one and two
+    questions to the least that any unbiased estimate at this γ can have in all of them, under
+    uniform answers; null if there is no such bound.
     """
 
     kind: str
+    name: str
     own: bool
+    collected: bool
     max_length: int
+    amplification: float | None
     answer_amplification: float | None
     times_bound: float | None
     margins: list[PlannedMargin]
@@ -210,10 +215,12 @@ class PlanResult(Message, frozen=True, kw_only=True):
 
     `gamma` is null if the survey's mechanism has no finite amplification above 1, so that no other
     mechanism is compared with it, or if it exceeds floating-point numbers. `margins` are
-    those of the unchanged survey, and `mechanisms` compares it with other mechanisms of the same γ
-    by shares and shares within groups. `advice` is a sentence about the best `max_length`.
-    `goals` are the differences that are to be detected, and `designs` the designs that are compared
-    for them, the survey's own first.
+    those of the unchanged survey, and `mechanisms` compares it with other designs and mechanisms of
+    the same γ, and with protocols of the literature, by shares and by shares within groups. These
+    are of the wanted tables or goals, if there are any, and of the questions `grouped` within their
+    groups of answers, also where a mechanism asks for the answers in detail. `advice` is a sentence
+    about the best `max_length`. `goals` are the differences that are to be detected, and `designs`
+    the designs that are compared for them, the survey's own first.
     `relayed` is null if no bound behind a relay is requested. `protection` describes the guarantee
     for the whole record and for a single answer, and what γ permits somebody to learn.
     """
@@ -222,6 +229,7 @@ class PlanResult(Message, frozen=True, kw_only=True):
     gamma: float | None
     margins: list[PlannedMargin]
     mechanisms: list[MechanismPlan]
+    grouped: list[str]
     recommended: str
     reason: str
     advice: list[str]
@@ -255,7 +263,7 @@ class PlanResult(Message, frozen=True, kw_only=True):
         for mechanism in self.mechanisms:
             for each in self.margins if mechanism.own else mechanism.margins:
                 yield (
-                    mechanism.kind,
+                    mechanism.name,
                     each.quantity,
                     each.median,
                     each.rare,

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from halftruth_collector.estimation.planning import planner
+from halftruth_collector.estimation.planning import compared
 from halftruth_collector.estimation.planning.bound import information_bound
 from halftruth_collector.estimation.planning.changes import _Redesign
 from halftruth_collector.estimation.planning.margins import Expectation
@@ -90,7 +90,7 @@ def test_a_mechanism_without_reports_about_pairs_is_not_recommended(monkeypatch)
             return super().for_amplification(schema, gamma, public, 1)
 
     survey = Survey("x", "X", TEN, GammaDiagonal(3))
-    monkeypatch.setattr(planner, "MECHANISMS", (*MECHANISMS, Single))
+    monkeypatch.setattr(compared, "MECHANISMS", (*MECHANISMS, Single))
     result = plan(survey, PlanQuery(respondents=10_000))
     by_kind = {found.kind: found for found in result.mechanisms}
     assert [each.quantity for each in by_kind["single"].margins] == ["share"]

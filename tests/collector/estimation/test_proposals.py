@@ -135,7 +135,7 @@ def test_goals_that_no_design_detects_still_have_a_best_design_and_a_number_of_r
     assert [each.detectable for each in result.designs] == [[None]] * 4
     assert [each.rare for each in result.designs] == [[None]] * 4
     [said] = [line for line in result.advice if line.startswith("It would need about")]
-    assert said.endswith(" respondents with these tables, with groups of answers.")
+    assert said.endswith(" respondents with wanted tables and groups of answers.")
     needed = int("".join(filter(str.isdigit, said)))
     again = plan(SURVEY, query_of(detect, needed))
     best = best_design(again.goals, again.designs)

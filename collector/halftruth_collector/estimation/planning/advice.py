@@ -45,21 +45,23 @@ def recommend(plans: Sequence[MechanismPlan]) -> tuple[MechanismPlan, str]:
     """Return the mechanism with the narrowest typical margin, and the reason in one sentence.
 
     Mechanisms are compared by shares within groups, or by shares if no mechanism determines those.
+    Protocols of which no reports can be collected are not recommended.
     """
+    plans = [plan for plan in plans if plan.collected]
     about, widths = "shares within groups", _widths(plans, "share_within")
     if not min(widths) < UNDETERMINED:
         about, widths = "shares", _widths(plans, "share")
     # Of equally precise mechanisms, take the survey's mechanism, then the simpler one.
     place = next(k for k, width in enumerate(widths) if width <= _EQUAL * min(widths))
     best, width = plans[place], widths[place]
-    said = f"{best.kind}: {about} {points(width)}"
+    said = f"{best.name}: {about} {points(width)}"
     if others := [k for k in range(len(plans)) if k != place]:
         second = min(others, key=lambda k: widths[k])
         its = widths[second]
         if its <= _EQUAL * width and width <= _EQUAL * its:
-            said += f", the same with {plans[second].kind}"
+            said += f", the same with {plans[second].name}"
         elif its < UNDETERMINED:
-            said += f", {points(its)} with {plans[second].kind}"
+            said += f", {points(its)} with {plans[second].name}"
         elif width < UNDETERMINED:
             said += ", which the reports of no other mechanism determine"
     if best.times_bound is not None:
@@ -71,7 +73,7 @@ def recommend(plans: Sequence[MechanismPlan]) -> tuple[MechanismPlan, str]:
     if own is not None and answer is not None and answer > _EQUAL * own:
         said += (
             "; but to someone who already knows all other answers, the amplification of a single"
-            f" answer is {answer:.3g} then, and {own:.3g} with {plans[0].kind}"
+            f" answer is {answer:.3g} then, and {own:.3g} with {plans[0].name}"
         )
     return best, said
 

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
+from typing import Protocol
 
 import numpy as np
 import scipy
@@ -23,11 +24,13 @@ from ..answers import answer_codes, nothing_missing
 from ..automatic import FEW_PREDICTORS, determines_regression, modelled
 from ..bounds import Array, normal_quantile
 from ..contrasts import compare_groups, shares_within
+from ..derived import merged
 from ..distribution import means_of, scale_of
 from ..domain import Domain
 from ..equation import Equation, equation
 from ..estimates import Estimates, shares_of_table
 from ..groups import combines, group_codes, in_detail, in_groups, records_of_cells
+from ..identified import IdentifiedSets
 from ..independence import Departures
 from ..intervals import SHARE
 from ..model import LoglinearModel
@@ -36,7 +39,7 @@ from ..model.fit import schema_of
 from ..reconstruction import of_perturbation
 from ..regression import fit_table
 from ..subgroups import Groups
-from ..table import COVARIANCE_CELLS, Reconstruction, Table
+from ..table import COVARIANCE_CELLS, Table
 from ..variances import UnitVariance
 from .expected_models import expected_model
 
@@ -61,6 +64,23 @@ OF_RARE = ("share_within", "difference", "detectable_difference", "odds_ratio")
 People = Callable[[Sequence[str]], Array]
 
 
+class PlannedTables(Protocol):
+    """Tables that a mechanism is expected to give, as `Reconstruction` has them."""
+
+    @property
+    def identified_sets(self) -> IdentifiedSets:
+        """Sets of attributes whose joint table the reports identify."""
+
+    def identified(self, attributes: Sequence[str], /) -> bool:
+        """Return whether the reports identify the table of some attributes."""
+
+    def expected_table(self, attributes: Sequence[str], shares: Array, reports: int, /) -> Table:
+        """Return the table for a number of reports with exactly the expected frequencies."""
+
+    def unit_variance(self, attributes: Sequence[str], target: Target, /) -> UnitVariance:
+        """Return N times the expected variance of the table, for evenly spread answers."""
+
+
 @dataclass(frozen=True, eq=False)
 class Expectation:
     """Tables that a survey is expected to give, and margins of error planned from them.
@@ -83,6 +103,10 @@ class Expectation:
     rare : tuple of str and int, optional
         Attribute and code of an answer that at most `RARE` of the people give, without another
         change of their answers.
+    tables : PlannedTables, optional
+        Tables of another mechanism that asks the same questions in detail, instead of those of the
+        perturbation. Tables of several questions are merged into groups of answers if the
+        perturbation has groups.
     """
 
     perturbation: Perturbation
@@ -91,14 +115,15 @@ class Expectation:
     people: People | None = None
     target: Target = "population"
     rare: tuple[str, int] | None = None
+    tables: PlannedTables | None = None
 
     @property
     def schema(self) -> Schema:
         return self.perturbation.schema
 
     @property
-    def _unbiased(self) -> Reconstruction:
-        return of_perturbation(self.perturbation)
+    def _unbiased(self) -> PlannedTables:
+        return of_perturbation(self.perturbation) if self.tables is None else self.tables
 
     def shares(self, names: Sequence[str]) -> Array:
         """Return the assumed shares of the table of some attributes."""
@@ -143,7 +168,13 @@ class Expectation:
                     table = np.moveaxis(np.tensordot(sums, table, axes=(1, axis)), 0, axis)
             return np.asarray(table)
 
-        return replace(self, perturbation=grouped, people=None if people is None else summed)
+        tables = None if self.tables is None else _MergedTables(self)
+        return replace(
+            self,
+            perturbation=grouped,
+            people=None if people is None else summed,
+            tables=tables,
+        )
 
     def with_rare(self, quantity: Planned, names: Sequence[str]) -> "Expectation":
         """Return the tables for one of `OF_RARE` if few people are in a group or give an answer.
@@ -392,6 +423,45 @@ class Expectation:
             return expected_model(self.schema, mechanism, self.respondents, names, terms, people)
 
         return cache(fitted)
+
+
+class _MergedTables:
+    """Tables of answers in detail, merged into the groups that the expectation's questions have."""
+
+    def __init__(self, detail: Expectation) -> None:
+        assert detail.tables is not None  # noqa: S101 - otherwise the perturbation has groups
+        self._detail, self._tables = detail, detail.tables
+
+    @property
+    def identified_sets(self) -> IdentifiedSets:
+        return self._tables.identified_sets
+
+    def identified(self, attributes: Sequence[str]) -> bool:
+        return self._tables.identified(attributes)
+
+    def expected_table(self, attributes: Sequence[str], shares: Array, reports: int) -> Table:
+        """Return the merged table; people of a group have the answers that are assumed."""
+        every = [
+            self._detail.schema.attributes[j] for j in self._detail.schema.positions(attributes)
+        ]
+        codes = [
+            group_codes(each) if each.collapsed else np.arange(len(each.categories))
+            for each in every
+        ]
+        detailed, sums = self._detail.shares(attributes), np.zeros_like(shares)
+        np.add.at(sums, np.ix_(*codes), detailed)
+        factor = shares / np.where(sums > 0, sums, 1.0)
+        table = self._tables.expected_table(attributes, detailed * factor[np.ix_(*codes)], reports)
+        parts = {
+            each.name: [np.flatnonzero(own == group).tolist() for group in range(own.max() + 1)]
+            for each, own in zip(every, codes, strict=True)
+            if each.collapsed
+        }
+        return merged(table, parts)
+
+    def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:
+        """Return that of the answers in detail, by which tables are told apart."""
+        return self._tables.unit_variance(attributes, target)
 
 
 def _deviation(shares: Array, values: Array) -> float:

@@ -1,6 +1,7 @@
 """Expected precision of a survey, before any field work."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache, partial
 
@@ -22,7 +23,6 @@ from halftruth_shared.analyses.plan import (
     RelayedPlan,
 )
 from halftruth_shared.deadlines import check_deadline
-from halftruth_shared.mechanisms import MECHANISMS
 from halftruth_shared.rational import as_float
 from halftruth_shared.relayed import bounds_of_batch, largest_gamma
 
@@ -30,11 +30,14 @@ from ...executors import Map
 from ..bounds import checked, optional
 from ..groups import in_groups
 from ..reconstruction import of_perturbation
-from .advice import advise_length, design_perturbation, has_pairs, recommend
+from ..table import Reconstruction
+from .advice import advise_length, has_pairs, recommend
 from .bound import information_bound, largest_error
 from .changes import advise_changes
+from .compared import Compared, compare_with, wanted_tables
 from .margins import People
-from .proposals import goals_of, propose
+from .oracles import OracleTables
+from .proposals import goals_of, propose, tables_for
 from .sets import even_variance, perturbed_of, sets_of, unit_variances
 from .summaries import Chosen
 
@@ -63,8 +66,9 @@ def plan(
     Parameters
     ----------
     survey : Survey
-        Its mechanism is compared with one of every other kind that can serve its schema with the
-        same amplification γ. The others may send the unperturbed attributes unperturbed, too.
+        Its mechanism is compared with one of every other kind that can serve its questions with
+        the same amplification γ, with designs for wanted tables, and with protocols of the
+        literature. The others may send the unperturbed attributes unperturbed, too.
     map_pieces : callable
         Plans the mechanisms, possibly in several processes.
     people : callable, optional
@@ -91,24 +95,26 @@ def plan(
     public = survey.perturbation.unperturbed
     gamma = _amplification(survey, public)
     chosen = Chosen(survey, query, people)
-    compared = [survey.perturbation]
+    goals = goals_of(survey.schema, query.detect or ())
+    compared = [Compared(survey.mechanism.kind, survey.mechanism.kind, True, survey.perturbation)]
+    about = chosen
     if not query.alone and gamma is not None:
         longest = min(_max_length(survey, survey.perturbation), max(_BOUND))
-        others = (kind for kind in MECHANISMS if kind.kind != survey.mechanism.kind)
-        designs = (
-            design_perturbation(kind, survey.schema, gamma, public, longest) for kind in others
-        )
-        compared += [perturbation for perturbation in designs if perturbation is not None]
-    plans = list(map_pieces(partial(_plan_mechanism, chosen, gamma), compared))
+        tables = tables_for(goals) if goals else wanted_tables(survey, query)
+        compared = compare_with(survey, gamma, longest, tables)
+        if goals:
+            about = replace(chosen, wanted=[(goal.group, goal.outcome) for goal in goals])
+    plans = list(map_pieces(partial(_plan_mechanism, about, gamma), compared))
     best, reason = recommend(plans)
     advice: list[str] = []
-    goals = goals_of(survey.schema, query.detect or ())
     proposed: list[DesignPlan] = []
     if goals and gamma is not None:
         proposed, advice = propose(chosen, goals, gamma)
     elif not query.alone and gamma is not None and not getattr(survey.mechanism, "tables", ()):
         # Views of wanted tables are not those of any length.
-        design = chosen.expectation(compared[plans.index(best)])
+        recommended = compared[plans.index(best)].mechanism
+        assert isinstance(recommended, Perturbation)  # noqa: S101 - oracles are not recommended
+        design = chosen.expectation(recommended)
         advice = [
             *advise_length(chosen, design, gamma),
             *advise_changes(chosen, design, gamma, best.max_length),
@@ -119,6 +125,7 @@ def plan(
         gamma=None if gamma is None else optional(as_float(gamma)),
         margins=chosen.summaries(chosen.expectation(survey.perturbation), _ALL),
         mechanisms=plans,
+        grouped=_grouped(compared),
         recommended=best.kind,
         reason=reason,
         advice=advice,
@@ -175,7 +182,14 @@ def _relayed(chosen: Chosen) -> RelayedPlan | None:
 
 def _max_length(survey: Survey, perturbation: Perturbation) -> int:
     """Number of questions in the largest tables of perturbed questions, at least 1."""
-    most = of_perturbation(in_groups(perturbation)).identified_sets.any_of
+    return _longest_of(survey, perturbation)
+
+
+def _longest_of(survey: Survey, mechanism: Perturbation | OracleTables) -> int:
+    if isinstance(mechanism, OracleTables):
+        most = mechanism.identified_sets.any_of
+    else:
+        most = of_perturbation(in_groups(mechanism)).identified_sets.any_of
     perturbed = len(perturbed_of(survey.schema, survey.perturbation.unperturbed))
     return max(1, min(most, perturbed))
 
@@ -186,42 +200,55 @@ def _amplification(survey: Survey, public: frozenset[str]) -> Fraction | None:
     return gamma if isinstance(gamma, Fraction) and gamma > 1 else None
 
 
-def _plan_mechanism(
-    chosen: Chosen, gamma: Fraction | None, perturbation: Perturbation
-) -> MechanismPlan:
-    survey, kind = chosen.survey, perturbation.mechanism.kind
-    public = survey.perturbation.unperturbed
-    answer = max(
-        perturbation.amplification(each, public=public) for each in survey.schema.questions
-    )
-    least = None if gamma is None else _times_bound(survey, perturbation, gamma, chosen.query)
+def _grouped(compared: Sequence[Compared]) -> list[str]:
+    """Return the names of the questions whose answers are in groups."""
+    for each in compared:
+        if isinstance(each.mechanism, Perturbation):
+            found = [a.name for a in each.mechanism.schema.attributes if a.collapsed]
+            if found:
+                return found
+    return []
+
+
+def _plan_mechanism(chosen: Chosen, gamma: Fraction | None, compared: Compared) -> MechanismPlan:
+    survey = chosen.survey
+    whole, answer = compared.amplifications(survey)
+    least = None if gamma is None else _times_bound(survey, compared.tables, gamma, chosen.query)
     return MechanismPlan(
-        kind=kind,
-        # All others are of other kinds.
-        own=kind == survey.mechanism.kind,
-        max_length=_max_length(survey, perturbation),
-        answer_amplification=optional(as_float(answer)),
+        kind=compared.kind,
+        name=compared.name,
+        own=compared.own,
+        collected=isinstance(compared.mechanism, Perturbation),
+        max_length=_longest_of(survey, compared.mechanism),
+        amplification=whole,
+        answer_amplification=answer,
         times_bound=least,
-        margins=chosen.summaries(chosen.expectation(perturbation), _COMPARED),
+        margins=chosen.summaries(compared.expectation(chosen), _COMPARED),
     )
 
 
 def _times_bound(
-    survey: Survey, perturbation: Perturbation, gamma: Fraction, query: PlanQuery
+    survey: Survey, tables: Reconstruction | OracleTables, gamma: Fraction, query: PlanQuery
 ) -> float | None:
-    """Error of tables of one and two questions, under uniform answers, relative to the bound."""
+    """Error of tables of one and two questions, under uniform answers, relative to the bound.
+
+    None if some of these tables are not identified, or if they have groups of answers.
+    """
     schema, public = survey.schema, survey.perturbation.unperturbed
-    positions, unbiased = perturbed_of(schema, public), of_perturbation(perturbation)
+    positions = perturbed_of(schema, public)
     lengths = tuple(length for length in _BOUND if length <= len(positions))
-    if not lengths or lengths[-1] > unbiased.identified_sets.any_of:
+    if not lengths or lengths[-1] > tables.identified_sets.any_of:
+        return None
+    if any(each.collapsed for each in schema.attributes):
         return None
     try:
         least = _least_errors(schema, gamma, public, lengths, query.target)
         errors = []
         for length in lengths:
             check_deadline()
-            tables = unit_variances(unbiased, sets_of(schema, positions, length), query.target)
-            errors.append(even_variance(list(tables.values())) ** 0.5)
+            sets = sets_of(schema, positions, length)
+            variances = unit_variances(tables, sets, query.target)
+            errors.append(even_variance(list(variances.values())) ** 0.5)
     except DomainTooLarge:
         return None
     bound = largest_error(list(least.values()))

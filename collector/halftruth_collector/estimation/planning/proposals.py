@@ -51,15 +51,15 @@ _STEP = 4
 DESIGN_NAMES: dict[DesignName, str] = {
     "own": "the survey as it is",
     "all pairs": "all pairs of questions",
-    "tables": "these tables",
-    "tables of groups": "these tables, with groups of answers",
+    "tables": "wanted tables",
+    "tables of groups": "wanted tables and groups of answers",
 }
 
 _GOAL = re.compile(r"(?P<of>\S+) by (?P<by>\S+): (?P<points>\d+(\.\d+)?) points?")
 
 
 @dataclass(frozen=True)
-class _Design:
+class Design:
     """A design with the lines of a survey file that differ, and its attributes."""
 
     name: DesignName
@@ -103,8 +103,9 @@ def propose(
         Amplification of the perturbed attributes.
     """
     survey = chosen.survey
-    own = _Design("own", "", survey.perturbation)
-    others = [*_designs(survey.schema, goals, gamma, survey.perturbation.unperturbed)]
+    own = Design("own", "", survey.perturbation)
+    public = survey.perturbation.unperturbed
+    others = [*designs_for(survey.schema, tables_for(goals), gamma, public)]
     plans = [_planned(chosen, goals, each) for each in (own, *others)]
     best = best_design(goals, plans)
     sentences = [*_verdicts(goals, plans[0], best)]
@@ -119,16 +120,23 @@ def propose(
     return plans, sentences
 
 
-def _designs(
+def designs_for(
     schema: Schema,
-    goals: Sequence[Goal],
+    tables: Sequence[WantedTables],
     gamma: Fraction,
     public: frozenset[str],
     only: DesignName | None = None,
-) -> Iterator[_Design]:
-    """Yield the designs of split questionnaires that are possible."""
-    tables = _tables(goals)
-    named = {name for goal in goals for name in (goal.outcome, goal.group)} - public
+) -> Iterator[Design]:
+    """Yield the split questionnaires for wanted tables that are possible, and for all pairs.
+
+    Parameters
+    ----------
+    gamma : Fraction
+        Amplification of the attributes that are not public.
+    only : str, optional
+        Name of a single design.
+    """
+    named = {name for table in tables for name in _names_in(table)} - public
     collapsed = {each.name: each for each in _collapsed(schema, named)}
     grouped = Schema(tuple(collapsed.get(each.name, each) for each in schema.attributes))
     lines = "".join(map(_table_lines, tables))
@@ -145,7 +153,7 @@ def _designs(
             continue
         mechanism = _mechanism(its_schema, gamma, public, its_tables)
         if mechanism is not None:
-            yield _Design(name, _response_lines(mechanism) + its_lines, mechanism.bind(its_schema))
+            yield Design(name, _response_lines(mechanism) + its_lines, mechanism.bind(its_schema))
 
 
 def _mechanism(
@@ -160,8 +168,17 @@ def _mechanism(
         return None
 
 
-def _tables(goals: Sequence[Goal]) -> list[WantedTables]:
-    """Return the wanted tables of some goals; outcomes with the same groups share an entry."""
+def _names_in(table: WantedTables) -> Iterator[str]:
+    yield from table.of
+    for group in table.by or ():
+        yield from (group,) if isinstance(group, str) else group
+
+
+def tables_for(goals: Sequence[Goal]) -> list[WantedTables]:
+    """Return the tables that are wanted for some goals.
+
+    Outcomes with the same groups share an entry.
+    """
     groups: dict[str, list[str]] = {}
     for goal in goals:
         groups.setdefault(goal.outcome, []).append(goal.group)
@@ -208,7 +225,7 @@ def _group_lines(attribute: Attribute) -> str:
     return f"\n# {attribute.name}\ncollapsed = {{ {', '.join(groups)} }}\n"
 
 
-def _planned(chosen: Chosen, goals: Sequence[Goal], design: _Design) -> DesignPlan:
+def _planned(chosen: Chosen, goals: Sequence[Goal], design: Design) -> DesignPlan:
     """Plan what is detectable, and the shares of questions alone."""
     expected = chosen.expectation(design.perturbation)
     about = [(goal.group, goal.outcome) for goal in goals]
@@ -328,7 +345,8 @@ def _replanned(
 ) -> DesignPlan | None:
     """Plan the best design for other goals or another γ."""
     survey = chosen.survey
-    every = _designs(survey.schema, goals, gamma, survey.perturbation.unperturbed, best.design)
+    public, tables = survey.perturbation.unperturbed, tables_for(goals)
+    every = designs_for(survey.schema, tables, gamma, public, best.design)
     return next((_planned(chosen, goals, each) for each in every), None)
 
 

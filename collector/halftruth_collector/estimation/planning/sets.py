@@ -11,6 +11,7 @@ from halftruth_shared.deadlines import check_deadline
 
 from ..table import Reconstruction
 from ..variances import UnitVariance
+from .oracles import OracleTables
 
 #: Number of sets of one length up to which all are examined, and the sample size of more.
 MAX_SETS, SAMPLED = 1_000, 300
@@ -23,12 +24,12 @@ USUAL_LENGTHS = 3
 
 
 def unit_variances(
-    reconstruction: Reconstruction, sets: Iterable[Sequence[int]], target: Target
+    tables: Reconstruction | OracleTables, sets: Iterable[Sequence[int]], target: Target
 ) -> dict[tuple[int, ...], UnitVariance]:
     """Return the variances of the tables of some sets of attributes, by their positions."""
-    names = reconstruction.schema.names
+    names = tables.schema.names
     return {
-        tuple(positions): reconstruction.unit_variance([names[j] for j in positions], target)
+        tuple(positions): tables.unit_variance([names[j] for j in positions], target)
         for positions in sets
     }
 

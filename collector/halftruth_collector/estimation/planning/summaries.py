@@ -12,7 +12,7 @@ from halftruth_shared.mechanisms.split_questionnaire import enumerate_tables
 
 from ..bounds import optional
 from ..distribution import scale_of
-from .margins import OF_RARE, Expectation, People
+from .margins import OF_RARE, Expectation, People, PlannedTables
 from .sets import USUAL_LENGTHS, sets_of
 
 #: Largest number of questions, and of pairs, that are planned; of more, a fixed sample.
@@ -35,6 +35,8 @@ Names = tuple[str, ...]
 class Chosen:
     """The questions, and pairs of a group and a question, of a plan, and who answers.
 
+    `wanted` are the pairs if they are not those of the query and the survey.
+
     Raises
     ------
     SchemaError, ParameterError
@@ -44,6 +46,7 @@ class Chosen:
     survey: Survey
     query: PlanQuery
     people: People | None = None
+    wanted: Sequence[Names] | None = None
 
     def __post_init__(self) -> None:
         query, schema = self.query, self.survey.schema
@@ -60,8 +63,10 @@ class Chosen:
                     "predictors: expected one or more other attributes", field="predictors"
                 )
 
-    def expectation(self, perturbation: Perturbation) -> Expectation:
-        """Return the expected tables of the survey under a perturbation."""
+    def expectation(
+        self, perturbation: Perturbation, tables: PlannedTables | None = None
+    ) -> Expectation:
+        """Return the expected tables under a perturbation, or those of another mechanism."""
         query = self.query
         return Expectation(
             perturbation,
@@ -69,6 +74,7 @@ class Chosen:
             query.confidence,
             self.people,
             query.target,
+            tables=tables,
         )
 
     @cached_property
@@ -89,6 +95,8 @@ class Chosen:
         All are planned by default, or those that are wanted if the survey says which.
         """
         schema, query = self.survey.schema, self.query
+        if self.wanted is not None:
+            return list(self.wanted)
         if query.groups is None and query.questions is None and (wanted := self._wanted()):
             return wanted
         groups = schema.names if self.query.groups is None else self.query.groups

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from halftruth_shared.analyses.plan import Planned, PlannedMargin, PlanResult
 from halftruth_shared.relayed import delta_of
-from halftruth_shared.results.wording import GAP, half_width, number, percent, value
+from halftruth_shared.results.wording import GAP, half_width, number, percent, quoted, value
 
 from ..reliability import RELIABILITIES, UNDETERMINED, grades
 from .margins import OF_RARE, RARE
@@ -77,14 +77,37 @@ def mechanism_table(result: PlanResult) -> tuple[list[str], list[list[str]]]:
         medians = _medians(plan.margins)
         lines.append(
             [
-                plan.kind + (" (the survey's)" if plan.own else ""),
+                plan.name + (" (the survey's)" if plan.own else ""),
                 medians.get("share", _UNKNOWN),
                 medians.get("share_within", ""),
                 "" if plan.times_bound is None else f"{plan.times_bound:.3g}",
+                value(plan.amplification, None),
                 value(plan.answer_amplification, None),
             ]
         )
-    return ["mechanism", "share", "within a group", "times the bound", "γ of one answer"], lines
+    heads = ["mechanism", "share", "within a group", "times the bound"]
+    return [*heads, "γ of the record", "γ of one answer"], lines
+
+
+def mechanism_notes(result: PlanResult) -> Iterator[str]:
+    """Yield the definitions of the comparison of mechanisms."""
+    if result.grouped:
+        named = ", ".join(map(quoted, result.grouped))
+        yield f"Within a group: of the wanted pairs, with the groups of answers of {named} for all."
+    elif result.goals:
+        yield "Within a group: of the wanted pairs."
+    if all(plan.collected for plan in result.mechanisms):
+        return
+    yield (
+        "Whole record, each question: protocols of the literature, by their formulas, which ask for"
+        " all answers as one, or for each with its part of γ. They are here for comparison, and"
+        " cannot be chosen. k-ary randomized response is gamma-diagonal for the whole record, and"
+        " randomized-response for each question."
+    )
+    yield (
+        "γ of the record is that of all perturbed answers together; γ of one answer is that to"
+        " someone who already knows all others."
+    )
 
 
 def design_table(result: PlanResult) -> tuple[list[str], list[list[str]]]:

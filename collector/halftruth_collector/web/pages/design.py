@@ -26,6 +26,7 @@ from ...estimation.planning.wording import (
     design_table,
     footnotes,
     headline,
+    mechanism_notes,
     mechanism_table,
     planned_table,
 )
@@ -264,6 +265,7 @@ def _results(survey: Survey | None) -> dict[str, Any]:
         "margins": planned_table(planned),
         "footnotes": list(footnotes(planned)),
         "mechanisms": mechanism_table(planned),
+        "mechanism_notes": list(mechanism_notes(planned)),
     }
 
 
