@@ -58,6 +58,15 @@ class ChannelTable(Table):
         weights = self.channel.solve(each).reshape(chances.size, -1) / self.reports
         return [ReportDistribution(self.reports, chances.ravel(), weights)]
 
+    def reports_of_cells(self) -> list[ReportDistribution]:
+        check_cells("weights", self.value.size)
+        cells, reports = (
+            np.eye(each.size).reshape(-1, *each.shape) for each in (self.value, self.observed)
+        )
+        chances = self.channel.forward(cells).reshape(len(cells), -1)
+        weights = self.channel.solve(reports).reshape(len(reports), -1) / self.reports
+        return [ReportDistribution(self.reports, chances, weights)]
+
     @cached_property
     def _second_moment(self) -> Array:
         """(A⁻¹∘A⁻¹) λ̂, mean squared weight of the reports for each cell."""

@@ -2,7 +2,7 @@
 
 All are functions of the table of the groups and the answer, with errors by the delta method; ratios
 have intervals on the logarithmic scale. A group whose size is not significantly above zero is not
-compared, because Fieller's set of its share is unbounded.
+compared, because the score set of its share is unbounded.
 
 The equality of two shares a₁/x₁ and a₂/x₂ is tested by a score test: the variance of their
 difference is evaluated under the null hypothesis, with one pooled share p̄ in both groups. Without
@@ -11,7 +11,7 @@ interval, rejects true equality too often in small groups (in 0.32 instead of 0.
 of 100 people in a group and an answer of 10 %). Estimates by a model use Wald tests.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,12 +26,18 @@ from .bounds import Array, normal_quantile
 from .estimates import Estimates, Function, Sets, differentiate, positive
 from .intervals import SHARE, ConfidenceSets, share_interval
 from .subgroups import Groups
-from .table import Table
-from .variances import error_parts, ratio_covariance
+from .table import SOMEBODY, Table
+from .variances import RatioVariance, error_parts, ratio_covariance
 
 #: A variance of a base below this fraction of the largest variance of a cell, or one of a contrast
 #: below this fraction of the variance without perturbation, is rounding error.
 _ROUNDING = 1e-12
+
+#: Largest number of elements of arrays of reports by cells.
+_AT_ONCE = 2**18
+
+#: Sums of cells, see `ratio_variance`.
+Sums = Callable[[Array], Array]
 
 _NO_RATIO = {
     "risk_ratio": "a share is estimated to be 0 or less",
@@ -40,14 +46,14 @@ _NO_RATIO = {
 
 
 def shares_within(table: Table, given: Sequence[int]) -> Estimates:
-    """Estimate the distribution of the other attributes within each group, with Fieller's sets.
+    """Estimate the distribution of the other attributes within each group, with score sets.
 
     Parameters
     ----------
     table : Table
     given : sequence of int
         Axes of the attributes whose categories form the groups. Without any, all people are one
-        group, and shares and sets are the table with its normal intervals.
+        group, and shares are those of the table.
 
     Returns
     -------
@@ -83,6 +89,7 @@ def shares_within(table: Table, given: Sequence[int]) -> Estimates:
         (variance, of_base),
         with_base,
         logit=table.logit,
+        tested=ratio_variance(table, lambda cells: cells, in_groups),
         table=table,
         function=shares,
     )
@@ -90,6 +97,66 @@ def shares_within(table: Table, given: Sequence[int]) -> Estimates:
     alone = ratio_covariance(of_cell, found.value, found.value, with_base, with_base, of_base)
     known = np.where(np.isnan(found.standard_error), np.nan, alone / base**2)
     return replace(found, parts=error_parts(found.standard_error**2, known))
+
+
+def ratio_variance(table: Table, part: Sums, whole: Sums) -> RatioVariance | None:
+    """Return the variances of K shares of a part of the people in a whole, by the tested share.
+
+    The people of the part, the others of the whole, and all people outside of it are each in
+    proportion to their estimates, cut at 0.
+
+    Parameters
+    ----------
+    table : Table
+    part, whole : callable
+        Sums of cells: arrays (cells, …) in row-major order become arrays (K, …).
+
+    Returns
+    -------
+    RatioVariance or None
+        None if the table does not know the probabilities of reports, or for fewer than two reports.
+    """
+    distributions = table.reports_of_cells()
+    if distributions is None or table.reports < 2:
+        return None
+    people = np.maximum(table.value, SOMEBODY).ravel()
+    people /= people.sum()
+    inside, size = part(people), whole(people)
+    others = size - inside
+    alone = others <= _ROUNDING * size
+    nobody, everybody, between = np.zeros((3, 3, len(size)))
+    for each in distributions:
+        # Means and moments of nobody and everybody, of the part and the whole.
+        means, seconds = np.zeros((2, 2, len(size))), np.zeros((2, 3, len(size)))
+        step = max(1, _AT_ONCE // len(people))
+        for start in range(0, len(each.weights), step):
+            check_deadline()
+            some = slice(start, start + step)
+            reports = each.chances[:, some] * people[:, None]
+            of_part, of_whole = part(reports), whole(reports)
+            outside = reports.sum(axis=0) - of_whole
+            weights = part(each.weights[some].T), whole(each.weights[some].T)
+            products = _products(*weights)
+            for end, of_all in enumerate(
+                (
+                    (of_whole - of_part) * (size / np.where(alone, 1.0, others))[:, None],
+                    of_part * (size / inside)[:, None],
+                )
+            ):
+                chances = outside + of_all
+                means[end] += [np.einsum("ky,ky->k", chances, weight) for weight in weights]
+                seconds[end] += [np.einsum("ky,ky->k", chances, square) for square in products]
+        for end, moments in enumerate((nobody, everybody)):
+            moments += each.reports * (seconds[end] - _products(*means[end]))
+        between += each.reports * _products(*(means[1] - means[0]))
+    factor = table.reports / (table.reports - 1)
+    nobody, everybody, between = (factor * each for each in (nobody, everybody, between))
+    sampled = table.fraction * size / (table.reports - 1)
+    return RatioVariance(np.where(alone, everybody, nobody), everybody, between, sampled)
+
+
+def _products(of_part: Array, of_whole: Array) -> Array:
+    return np.array([of_part**2, of_part * of_whole, of_whole**2])
 
 
 def with_answer(groups: Groups, answer: int) -> Function:
@@ -144,7 +211,7 @@ def p_values(groups: Groups, answer: int, slopes: Array, pooled: Array | None = 
 
 
 def shares_of(groups: Groups, answer: int, confidence: float = 0.95) -> Estimates:
-    """Estimate the share of the answer in each group, with Fieller's intervals.
+    """Estimate the share of the answer in each group, with score intervals.
 
     A share is undefined if its group is not significantly above zero at the level.
     """
@@ -154,6 +221,13 @@ def shares_of(groups: Groups, answer: int, confidence: float = 0.95) -> Estimate
     slopes[:, 0] += slopes[:, 1]
     known = groups.covariance
     within = slopes @ known @ np.swapaxes(slopes, 1, 2)
+
+    def in_table(rows: Array) -> Array:
+        return np.asarray(cells(rows.reshape(*table.value.shape, *rows.shape[1:])))
+
+    def whole(rows: Array) -> Array:
+        return np.asarray(in_table(rows).sum(axis=1))
+
     found = Estimates.quotient(
         SHARE,
         pairs[:, 1],
@@ -161,6 +235,7 @@ def shares_of(groups: Groups, answer: int, confidence: float = 0.95) -> Estimate
         (within[:, 1, 1], within[:, 0, 0]),
         within[:, 0, 1],
         logit=table.logit,
+        tested=ratio_variance(table, lambda rows: in_table(rows)[:, 1], whole),
         table=table,
         function=lambda people: _share(cells(people)),
     )

@@ -14,7 +14,7 @@ base is below `bounds.NEARLY_LINEAR` standard errors are therefore refused.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -203,6 +203,23 @@ class DerivedTable(Table):
             if self.is_domain:
                 added = (added - added.sum(axis=1, keepdims=True) * shares) / base
             yield replace(each, weights=added)
+
+    def reports_of_cells(self) -> Iterator[ReportDistribution] | None:
+        distributions = self.joint.reports_of_cells()
+        return None if distributions is None else self._of_cells(distributions)
+
+    def _of_cells(
+        self, distributions: Iterable[ReportDistribution]
+    ) -> Iterator[ReportDistribution]:
+        people = np.maximum(self.joint.value, SOMEBODY)
+        of_cells = self._sums(people[None]).ravel()
+        for each in distributions:
+            by_report = each.chances.T * people.ravel()
+            inside = self._sums(by_report).reshape(len(by_report), -1)
+            outside = by_report.sum(axis=1) - inside.sum(axis=1)
+            chances = outside + (inside / of_cells).T * of_cells.sum()
+            weights = self._sums(each.weights).reshape(len(each.weights), -1) / self.base
+            yield ReportDistribution(each.reports, chances / people.sum(), weights)
 
     def unit_variance(self) -> UnitVariance | None:
         """Return the unit variance of merged cells, or of a domain that of all people, scaled.

@@ -33,11 +33,12 @@ from .intervals import (
     ConfidenceSets,
     fieller_sets,
     intervals_at,
+    score_sets,
     share_interval,
 )
 from .reliability import NOT, RELIABILITIES, grades, margin
 from .table import Table
-from .variances import ratio_covariance
+from .variances import RatioVariance, ratio_covariance
 
 #: Step along the imaginary axis; its square is lost in rounding, so the gradient is exact.
 _STEP = 1e-30
@@ -257,6 +258,7 @@ class Estimates:
         covariance: Array,
         *,
         logit: bool = False,
+        tested: RatioVariance | None = None,
         **more: Any,
     ) -> "Estimates":
         """Return ratios a/x of two estimates each, with Fieller's sets (Guo Result 3).
@@ -275,6 +277,8 @@ class Estimates:
         logit : bool
             Whether the ratios are surely within 0 to 1; they have intervals on the logit scale
             instead of Fieller's sets.
+        tested : RatioVariance, optional
+            Variances at each true ratio, for score sets instead of Fieller's.
         """
         of_numerator, of_denominator = variances
         left = positive(denominator)
@@ -293,7 +297,10 @@ class Estimates:
 
         def sets(quantile: float) -> ConfidenceSets:
             if not logit:
-                return fieller_sets(numerator, denominator, variances, covariance, quantile)
+                found = fieller_sets(numerator, denominator, variances, covariance, quantile)
+                if tested is None:
+                    return found
+                return score_sets(numerator, denominator, tested, quantile, found)
             inside = np.clip(ratio, 0.0, 1.0)
             around = np.sqrt(np.maximum(spread(inside), 0.0)) / denominator
             return ConfidenceSets.intervals(*share_interval(inside, around, quantile, logit=True))

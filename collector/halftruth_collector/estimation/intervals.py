@@ -10,8 +10,10 @@ is quadratic in π, so the ends solve a quadratic equation. For yes/no questions
 matrices v(π) does not depend on the others, and the interval is the Wilson interval of the share of
 reports, with transformed ends. It keeps its level with few reports, unlike the Wald interval
 π̂ ± z·sd. In a domain, the sample size is reduced to match the estimated variance. Supports of
-itemsets and rules have normal intervals, because they are selected by a threshold. The shares of a
-model have the intervals of `share_interval`, and a cell at most the upper ends of its margins.
+itemsets and rules have normal intervals, because they are selected by a threshold.
+A share within a group has a score set, too: Fieller's set with the variance at the share that is
+tested. The shares of a model have the intervals of `share_interval`, and a cell at most the upper
+ends of its margins.
 """
 
 from dataclasses import dataclass
@@ -25,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .bounds import Array, check_confidence, normal_quantile
 from .table import Table
-from .variances import UnitVariance
+from .variances import RatioVariance, UnitVariance
 
 #: Upper ends of the shares of a model are at most those on the scale of this root. For cells below
 #: 0.5 % in a table of 240 cells, with 5 000 reports about pairs, the coverage was 88, 94, 97 and
@@ -34,6 +36,9 @@ from .variances import UnitVariance
 _ROOT = 4
 
 KINDS: tuple[SetKind, ...] = get_args(SetKind)
+#: Halvings of the distance between an estimate and an end of its interval; the rest is rounding.
+_HALVINGS = 60
+
 INTERVAL, OUTSIDE, EVERYTHING, EMPTY, UNDEFINED = range(5)
 
 
@@ -218,12 +223,7 @@ def fieller_sets(
     above, left, of_above, of_left, cov = map(
         np.ravel, (numerator, denominator, *variances, covariance)
     )
-    z2 = quantile * quantile
-    leading, middle = left**2 - z2 * of_left, above * left - z2 * cov
-    discriminant = middle**2 - leading * (above**2 - z2 * of_above)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        root = np.sqrt(np.maximum(discriminant, 0.0))
-        ends = np.stack([(middle - root) / leading, (middle + root) / leading])
+    leading, discriminant, ends = _solutions(above, left, of_above, cov, of_left, quantile)
     # If the discriminant is not positive, the set is unbounded without a gap.
     kind = np.where(leading > 0, INTERVAL, np.where(discriminant > 0, OUTSIDE, EVERYTHING))
     kind = np.where(leading == 0, EVERYTHING, kind)
@@ -233,6 +233,73 @@ def fieller_sets(
         np.where(kind < EVERYTHING, each, np.nan) for each in (ends.min(0), ends.max(0))
     )
     return ConfidenceSets(kind, lower, upper)
+
+
+def _solutions(
+    above: Array, left: Array, of_above: Array, both: Array, of_left: Array, quantile: float
+) -> tuple[Array, Array, Array]:
+    """Return leading coefficient, discriminant and solutions of Fieller's equation."""
+    z2 = quantile * quantile
+    leading, middle = left**2 - z2 * of_left, above * left - z2 * both
+    discriminant = middle**2 - leading * (above**2 - z2 * of_above)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        root = np.sqrt(np.maximum(discriminant, 0.0))
+        ends = np.stack([(middle - root) / leading, (middle + root) / leading])
+    return leading, discriminant, ends
+
+
+def score_sets(
+    numerator: Array,
+    denominator: Array,
+    tested: RatioVariance,
+    quantile: float,
+    fieller: ConfidenceSets,
+) -> ConfidenceSets:
+    """Return the score sets of shares within groups: all c with (a − c·x)² ≤ z²·v(c).
+
+    They are Fieller's sets with the variance at the share c that is tested, instead of the
+    estimated one, which is too small where the share is too small by chance. Outside of 0 to 1,
+    v(c) has the moments at 0 or at 1. Unbounded sets are those of `fieller`, by the estimated
+    variances; a bounded one of these becomes everything.
+    """
+    above, left = np.ravel(numerator), np.ravel(denominator)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = above / left
+    inside = np.clip(np.nan_to_num(share, nan=0.5), 0.0, 1.0)
+    ends = np.zeros_like(inside), np.ones_like(inside)
+
+    def excess(ratio: Array) -> Array:
+        return np.asarray((above - ratio * left) ** 2 - quantile**2 * tested.at(ratio))
+
+    def beyond(end: Array) -> tuple[Array, Array]:
+        of_part, both, of_whole = tested.moments(end)
+        leading, _, solutions = _solutions(above, left, of_part, both, of_whole, quantile)
+        return leading, solutions
+
+    def crossing(outer: Array) -> Array:
+        """Return the end of the set between the estimate and 0 or 1, by bisection."""
+        inner = inside.copy()
+        for _ in range(_HALVINGS):
+            middle = (inner + outer) / 2
+            is_in = excess(middle) <= 0
+            inner, outer = np.where(is_in, middle, inner), np.where(is_in, outer, middle)
+        return outer
+
+    (of_low, low), (of_high, high) = map(beyond, ends)
+    below, over = excess(ends[0]) <= 0, excess(ends[1]) <= 0
+    # If the estimate is below 0, and 0 is not in the set, the whole set is below 0.
+    lower = np.where(below | (share < 0), low.min(0), crossing(ends[0]))
+    lower = np.where((share > 1) & ~over, high.min(0), lower)
+    upper = np.where(over | (share > 1), high.max(0), crossing(ends[1]))
+    upper = np.where((share < 0) & ~below, low.max(0), upper)
+    bounded = (of_low > 0) & (of_high > 0) & (left > 0)
+    kind = np.where(fieller.kind == INTERVAL, EVERYTHING, fieller.kind)
+    kind = np.where(bounded & (fieller.kind != UNDEFINED), INTERVAL, kind)
+    return ConfidenceSets(
+        kind,
+        np.where(kind == INTERVAL, lower, np.where(kind == OUTSIDE, fieller.lower, np.nan)),
+        np.where(kind == INTERVAL, upper, np.where(kind == OUTSIDE, fieller.upper, np.nan)),
+    )
 
 
 def table_intervals(table: Table, confidence: float = 0.95) -> tuple[Array, Array]:

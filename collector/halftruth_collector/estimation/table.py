@@ -121,6 +121,15 @@ class Table(ABC):
             field="estimate",
         )
 
+    def reports_of_cells(self) -> Iterable[ReportDistribution] | None:
+        """Return the distribution of the reports of the people of each cell.
+
+        The probabilities of reports have a row for each cell, shape (cells, K). In a domain the
+        other people are as estimated, and the weights are for its estimated size. None if unknown,
+        as for the shares of a model.
+        """
+        return None
+
     def variance(self) -> Array:
         """Return the variance of each share (Guo Result 1, diagonal of eq. 5.16), read-only.
 

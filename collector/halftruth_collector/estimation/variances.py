@@ -7,6 +7,7 @@ m − ŝ if the target is exactly these respondents (Σ2 alone; FRAPP eq. 10).
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
@@ -108,6 +109,42 @@ class UnitVariance(NamedTuple):
         """Concatenate the cells of several tables."""
         columns = zip(*tables, strict=True)
         return cls(*(np.concatenate([cells.ravel() for cells in column]) for column in columns))
+
+
+@dataclass(frozen=True, eq=False)
+class RatioVariance:
+    """Variances of a − c·x for K ratios a/x of shares, if the true ratio is c.
+
+    Given c, the moments of the weights of reports are those of c times the people of `everybody`,
+    of whom all of x are in a, plus 1 − c times those of `nobody`, of whom none is. Other people, in
+    x and outside, are in fixed proportions.
+
+    Attributes
+    ----------
+    nobody, everybody : ndarray, shape (3, K)
+        Moments of second order, for each view centred: of a, of both, and of x.
+    between : ndarray, shape (3, K)
+        What centring adds at c = 1/2, times 4.
+    sampled : ndarray, shape (K,)
+        The part of the variance at c that is c·(1 − c) times this number is subtracted, as these
+        people are no sample.
+    """
+
+    nobody: Array
+    everybody: Array
+    between: Array
+    sampled: Array
+
+    def moments(self, ratio: Array) -> Array:
+        """Return the moments of a, of both, and of x at some ratios within 0 to 1, shape (3, K)."""
+        mixed = (1 - ratio) * self.nobody + ratio * self.everybody
+        return np.asarray(mixed + ratio * (1 - ratio) * self.between)
+
+    def at(self, ratio: Array) -> Array:
+        """Return the variance of a − c·x at some ratios c within 0 to 1, shape (K,)."""
+        of_part, of_both, of_whole = self.moments(ratio)
+        variance = of_part - 2 * ratio * of_both + ratio**2 * of_whole
+        return np.asarray(np.maximum(variance - ratio * (1 - ratio) * self.sampled, 0.0))
 
 
 def effective_reports(reports: float, share: Array, among: int = 1) -> Array:

@@ -17,8 +17,8 @@ Percentages = Literal["joint", "row", "column"]
 class CrosstabQuery(SampleQuery[Result[Any]], frozen=True, kw_only=True):
     """Cross-tabulation of two to four questions, each percentage with its interval.
 
-    *share* is the share of a cell in its base, with Fieller's confidence set, which is an interval
-    only if the base is significantly above zero. `statistic` is the departure of the cell from
+    *share* is the share of a cell in its base, with its score set, which is an interval only if the
+    base is significantly above zero. `statistic` is the departure of the cell from
     independence within its layer, in standard errors, and `p_value` is of the test of
     independence. *base* is the share of a base among all respondents, and *people* its estimated
     number of respondents, with an interval for exactly these respondents; a null key stands for

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.contrasts import shares_within
+from halftruth_collector.estimation.intervals import fieller_sets
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
 from halftruth_studies.mining.confidence import (
     Confidences,
@@ -51,9 +52,14 @@ def test_confidences_and_their_errors_are_those_of_the_estimator():
     found = rule_confidences(counts, 0.8)
     assert found.value == pytest.approx(shares.value[3])
     assert found.estimates.standard_error == pytest.approx(shares.standard_error[3])
-    sets, expected = found.estimates.sets(1.96), shares.sets(1.96)
-    assert sets.lower[0] == pytest.approx(expected.lower[3])
-    assert sets.upper[0] == pytest.approx(expected.upper[3])
+    # A rule has Fieller's set with the estimated variances.
+    spread, given = table.covariance()[2:, 2:], table.value[1]
+    variances = np.array([spread[1, 1]]), np.array([spread.sum()])
+    both, left = (np.array([share]) for share in (given[1], given.sum()))
+    sets = found.estimates.sets(1.96)
+    expected = fieller_sets(both, left, variances, np.array([spread[1].sum()]), 1.96)
+    assert sets.lower[0] == pytest.approx(expected.lower[0])
+    assert sets.upper[0] == pytest.approx(expected.upper[0])
     assert found.numerator == pytest.approx(table.value[1, 1])
     assert found.denominator == pytest.approx(table.value[1].sum())
 

@@ -9,7 +9,7 @@ It is unbiased whatever the answers, and its shares add up to 1. With estimated 
 it would be biased.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -89,17 +89,34 @@ class CombinedTable(Table):
         return known.reshape(self.value.shape)
 
     def report_distributions(self, shares: Array) -> Iterator[ReportDistribution]:
-        combination, axis = self._combination, self._axis
-        of_groups = along(combination.sums, shares, axis)
-        known = self.value.size // self.value.shape[axis]
+        of_groups = along(self._combination.sums, shares, self._axis)
+        return self._combined(
+            self._detail.report_distributions(shares), self._groups.report_distributions(of_groups)
+        )
+
+    def reports_of_cells(self) -> Iterator[ReportDistribution] | None:
+        every = self._detail.reports_of_cells(), self._groups.reports_of_cells()
+        if every[0] is None or every[1] is None:
+            return None
+        cells = np.arange(self._groups.value.size).reshape(self._groups.value.shape)
+        group_of = cells.take(self._combination.group_of, self._axis).ravel()
+        return self._combined(
+            every[0], [replace(each, chances=each.chances[group_of]) for each in every[1]]
+        )
+
+    def _combined(
+        self, of_detail_table: Iterable[ReportDistribution], of_groups: Iterable[ReportDistribution]
+    ) -> Iterator[ReportDistribution]:
+        """Yield the reports of both tables, with their weights for the combined one."""
+        axis, known = self._axis, self.value.size // self.value.shape[self._axis]
         every = [
             [
                 replace(each, weights=_mapped(matrix, each.weights, table.value.shape, axis))
-                for each in table.report_distributions(given)
+                for each in distributions
             ]
-            for table, given, matrix in (
-                (self._detail, shares, combination.detail),
-                (self._groups, of_groups, combination.groups),
+            for table, distributions, matrix in (
+                (self._detail, of_detail_table, self._combination.detail),
+                (self._groups, of_groups, self._combination.groups),
             )
         ]
         if known == 1:

@@ -11,6 +11,7 @@ from halftruth_shared.channels import SubsetChannel
 from halftruth_shared.channels.axes import Array
 from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.mechanisms import View
+from numpy.typing import NDArray
 
 from ..report_model import response_of
 from ..table import ReportDistribution, check_cells
@@ -82,32 +83,53 @@ class ReportInfluence:
         ----------
         table : ndarray, shape (*public, *free)
         """
-        sizes, reports = self.overlaps.sizes, float(self.by_view.sum())
-        cells = prod(sizes)
+        sizes, cells = self.overlaps.sizes, prod(self.overlaps.sizes)
         arranged = table.reshape(-1, *sizes)
         known = arranged.reshape(-1, cells).sum(axis=1)
+        for kind, count, weights in self._weights(len(known)):
+            if kind is None:
+                yield ReportDistribution(count, known, weights)
+                continue
+            within = _within(kind[2])
+            others = tuple(1 + axis for axis in range(len(sizes)) if axis not in within)
+            margin = arranged.sum(axis=others).reshape(len(known), -1)
+            yield ReportDistribution(count, _chances(kind, margin).ravel(), weights)
+
+    def reports_of_cells(self, known: int) -> Iterator[ReportDistribution]:
+        """Yield the reports of each kind, by the people of each cell; see `Table`.
+
+        Parameters
+        ----------
+        known : int
+            Number of combinations of public answers.
+        """
+        cells = prod(self.overlaps.sizes)
+        for kind, count, weights in self._weights(known):
+            chances = np.ones((cells, 1))
+            if kind is not None:
+                inside = self._margin_of(kind)
+                chances = _chances(kind, np.eye(inside.max() + 1))[inside]
+            yield ReportDistribution(count, _blocks(known, chances), weights)
+
+    def _weights(self, known: int) -> Iterator[tuple[_Kind | None, float, Array]]:
+        """Yield the kinds of views, their numbers of reports, and the weights of their reports.
+
+        None is the kind of the reports that tell the public answers alone, if there are any.
+        """
+        cells, reports = prod(self.overlaps.sizes), float(self.by_view.sum())
         even = 1 / (reports * cells)
         for kind, (count, strength) in self._kinds().items():
             check_deadline()
-            response, _, axes = kind
-            within = _within(axes)
-            others = tuple(1 + axis for axis in range(len(sizes)) if axis not in within)
-            margin = arranged.sum(axis=others).reshape(len(known), -1)
-            among = response.cells // margin.shape[1]
-            if response.symbols * cells > _MOST_WEIGHTS:
+            if kind[0].symbols * cells > _MOST_WEIGHTS:
                 raise DomainTooLarge(
-                    f"attributes: the weights of {response.symbols} symbols for {cells} cells;"
+                    f"attributes: the weights of {kind[0].symbols} symbols for {cells} cells;"
                     f" expected at most {_MOST_WEIGHTS} of them, so fewer attributes",
                     field="attributes",
                 )
-            same, slope = (among, 1.0) if response.is_direct else (1, 1 / among)
-            share, more = float(response.share), float(response.gamma) - 1
-            chances = share * (same * known[:, None] + more * slope * _by_symbol(kind, margin))
-            weights = _blocks(len(known), strength / cells * self._sums(kind) + even)
-            yield ReportDistribution(count, chances.ravel(), weights)
+            yield kind, count, _blocks(known, strength / cells * self._sums(kind) + even)
             reports -= count
-        if reports > _ROUNDING * self.by_view.sum() and len(known) > 1:
-            yield ReportDistribution(reports, known, _blocks(len(known), np.full((1, cells), even)))
+        if reports > _ROUNDING * self.by_view.sum() and known > 1:
+            yield None, reports, _blocks(known, np.full((1, cells), even))
 
     def largest_weight(self) -> float:
         """Return the largest weight of a report for a cell, if `by_view` are shares of reports."""
@@ -131,14 +153,17 @@ class ReportInfluence:
         """
         if kind in self._kept:
             return self._kept[kind]
-        sizes, within = self.overlaps.sizes, _within(kind[2])
-        margin = prod(sizes[axis] for axis in within)
-        kept = [d if axis in within else 1 for axis, d in enumerate(sizes)]
-        inside = np.broadcast_to(np.arange(margin).reshape(kept), sizes).ravel()
-        sums = _by_symbol(kind, self._kernel(within))[inside].T
+        sums = _by_symbol(kind, self._kernel(_within(kind[2])))[self._margin_of(kind)].T
         if sums.size + sum(each.size for each in self._kept.values()) <= _AT_ONCE:
             self._kept[kind] = sums
         return sums
+
+    def _margin_of(self, kind: _Kind) -> NDArray[np.int64]:
+        """Return the cell of the margin that a kind asks about, for each cell of the table."""
+        sizes, within = self.overlaps.sizes, _within(kind[2])
+        margin = prod(sizes[axis] for axis in within)
+        kept = [d if axis in within else 1 for axis, d in enumerate(sizes)]
+        return np.broadcast_to(np.arange(margin).reshape(kept), sizes).ravel()
 
     @cached_property
     def _kept(self) -> dict[_Kind, Array]:
@@ -178,6 +203,20 @@ def _within(axes: Sequence[int]) -> list[int]:
 def _blocks(known: int, weights: Array) -> Array:
     """Return block-diagonal weights of reports, a block for each public answer."""
     return np.asarray(np.kron(np.eye(known), weights), dtype=np.float64)
+
+
+def _chances(kind: _Kind, margin: Array) -> Array:
+    """Return the probability of each symbol, shape (rows, symbols).
+
+    Rows are people by the cells of the margin that the kind asks about; their sums are the shares
+    of these people.
+    """
+    response = kind[0]
+    among = response.cells // margin.shape[1]
+    same, slope = (among, 1.0) if response.is_direct else (1, 1 / among)
+    share, more = float(response.share), float(response.gamma) - 1
+    everybody = same * margin.sum(axis=1, keepdims=True)
+    return np.asarray(share * (everybody + more * slope * _by_symbol(kind, margin)))
 
 
 def _by_symbol(kind: _Kind, rows: Array) -> Array:

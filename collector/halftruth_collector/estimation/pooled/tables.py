@@ -10,7 +10,7 @@ and the estimate, Σ_v of the mean of w over the reports of v, has the variance
 views, so they are as precise for views with few reports as for views with many.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -265,6 +265,13 @@ class PooledTable(Table):
             ReportDistribution(each.reports, each.chances, each.weights[:, cells.ravel()])
             for each in self._influence.report_distributions(arranged)
         ]
+
+    def reports_of_cells(self) -> Iterator[ReportDistribution]:
+        shape = self._grid.table.shape
+        cells = np.arange(self.value.size).reshape(shape).transpose(self._order).ravel()
+        known = prod(shape[: self._grid.public])
+        for each in self._influence.reports_of_cells(known):
+            yield ReportDistribution(each.reports, each.chances[cells], each.weights[:, cells])
 
     def _variance(self, target: Target) -> Array:
         return self._grid.variance(target).transpose(self._order)
