@@ -69,7 +69,11 @@ class Client:
     url : str
         Address of the collector.
     max_gamma : Fraction, int or str
-        Largest accepted amplification; other surveys are refused.
+        Largest accepted amplification of a record; other surveys are refused.
+    max_answer_gamma : Fraction, int or str, optional
+        Largest accepted amplification of an answer, to someone who knows all other answers: a limit
+        instead of `max_gamma` for surveys with the promise "answer". Whoever does not know the
+        other answers can learn more of one. By default `max_gamma` limits those surveys, too.
     unprotected : collection of str
         Attributes that may be sent unperturbed; they are excluded from the amplification. The
         caller decides whether an attribute is sensitive, not the survey. The name of an attribute
@@ -98,7 +102,7 @@ class Client:
     Raises
     ------
     ParameterError
-        If the address, the outbox, a key or the largest amplification is invalid, or if
+        If the address, the outbox, a key or a largest amplification is invalid, or if
         `max_total_gamma` has no outbox.
     MissingExtra
         If a key is pinned and cryptography, the extra ``sealed``, is not installed.
@@ -109,6 +113,7 @@ class Client:
         url: str,
         *,
         max_gamma: Rational,
+        max_answer_gamma: Rational | None = None,
         unprotected: Collection[str] = (),
         digests: Collection[str] = (),
         operator_keys: Collection[str] = (),
@@ -120,8 +125,14 @@ class Client:
         timeout: float = 10.0,
         session: "requests.Session | None" = None,
     ) -> None:
-        limits = max_gamma, unprotected, digests, bool(operator_keys), max_total_gamma
-        self._policy = PrivacyPolicy(*limits)
+        self._policy = PrivacyPolicy(
+            max_gamma,
+            unprotected,
+            digests,
+            is_signed=bool(operator_keys),
+            max_total_gamma=max_total_gamma,
+            max_answer_gamma=max_answer_gamma,
+        )
         # Import here, since requests takes longer to import than everything else.
         from .transport import Transport
 
@@ -156,10 +167,11 @@ class Client:
         ------
         SurveyRefused
             If the digest is wrong or not pinned, no pinned operator signed the survey, its
-            amplification exceeds `max_gamma`, or the respondent's reports together would exceed the
-            total of the series or `max_total_gamma`; if several people may answer it on one device
-            although a total limits their reports; if it is sealed, signed or relayed and
-            cryptography is not installed; or if its relay answers that it takes no reports of it.
+            amplification exceeds `max_gamma` or `max_answer_gamma`, or the respondent's reports
+            together would exceed the total of the series or `max_total_gamma`; if several people
+            may answer it on one device although a total limits their reports; if it is sealed,
+            signed or relayed and cryptography is not installed; or if its relay answers that it
+            takes no reports of it.
             The relay is asked unless the respondent has a report in the outbox, or questions depend
             on answers.
         RequestRefused, CollectorUnavailable

@@ -33,7 +33,8 @@ class LedgerEntry(msgspec.Struct, frozen=True):
         Amplification that the report spends: exact, rounded up if it has too many digits, or
         ``"infinite"`` if the report can reveal a sensitive answer.
     questions : dict of str to str
-        Amplification of each question of the report, if all other answers are known.
+        Amplification of each question of the report, if all other answers are known. All options of
+        a question are one question. Questions that are sent unperturbed are left out.
     series : Series, optional
     """
 
@@ -48,12 +49,11 @@ class LedgerEntry(msgspec.Struct, frozen=True):
         """Return the cost of a report; without `values`, of a report about all questions."""
         perturbation = survey.perturbation
         reported = None if values is None else perturbation.reported(values)
-        questions: dict[str, str] = {}
-        for question in survey.schema.questions:
-            gamma = perturbation.amplification(question, reported=reported)
-            # Unperturbed answers have no bound, so the ledger does not count them.
-            if isinstance(gamma, Fraction) and gamma > 1:
-                questions[question.name] = round_up_rational(gamma)
+        questions = {
+            name: round_up_rational(gamma)
+            for name, gamma in perturbation.single_amplifications(reported=reported).items()
+            if isinstance(gamma, Fraction) and gamma > 1
+        }
         whole = _format_gamma(perturbation.spent_amplification)
         return cls(survey.id, survey.digest, whole, questions, survey.series)
 

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from fractions import Fraction
 
 from halftruth_shared import ParameterError, Survey
+from halftruth_shared.acceptance import apply_limit
 from halftruth_shared.rational import Rational, format_approximately, parse_rational
 
 from .errors import SurveyRefused
@@ -23,11 +24,11 @@ class PrivacyPolicy:
         digests: Collection[str] = (),
         is_signed: bool = False,
         max_total_gamma: Rational | None = None,
+        max_answer_gamma: Rational | None = None,
     ) -> None:
         self._max_gamma = _parse_limit(max_gamma, "max_gamma")
-        self.max_total_gamma = (
-            None if max_total_gamma is None else _parse_limit(max_total_gamma, "max_total_gamma")
-        )
+        self._max_answer_gamma = _parse_optional(max_answer_gamma, "max_answer_gamma")
+        self.max_total_gamma = _parse_optional(max_total_gamma, "max_total_gamma")
         if isinstance(unprotected, str):
             raise ParameterError("unprotected: expected a list of names", field="unprotected")
         if isinstance(digests, str):
@@ -57,26 +58,37 @@ class PrivacyPolicy:
                 " key (operator_keys)",
                 field="digests",
             )
-        amplification = survey.perturbation.accepted_amplification(self.unprotected)
-        if amplification > self._max_gamma:
+        applied = apply_limit(survey, self.unprotected, self._max_gamma, self._max_answer_gamma)
+        if applied.is_exceeded:
             schema, perturbation = survey.schema, survey.perturbation
             revealed = [
                 name
                 for name in schema.names
                 if name not in self.unprotected and perturbation.reveals(name)
             ]
-            reason = (
-                f"; a report can reveal '{revealed[0]}'; expected a survey that protects it, or a"
-                f" caller who allows it (unprotected=['{revealed[0]}'])"
-                if revealed
-                else "; expected a survey that protects more, or a caller who accepts it"
-            )
+            if revealed:
+                reason = (
+                    f"a report can reveal '{revealed[0]}'; expected a survey that protects it, or a"
+                    f" caller who allows it (unprotected=['{revealed[0]}'])"
+                )
+            elif survey.promise == "answer" and self._max_answer_gamma is None:
+                reason = (
+                    "it promises by answer; expected a survey that protects records more, or a"
+                    " caller who accepts that (max_answer_gamma)"
+                )
+            else:
+                reason = "expected a survey that protects more, or a caller who accepts it"
+            what = "amplification" if applied.name == "max_gamma" else "amplification of an answer"
             raise SurveyRefused(
-                f"survey '{survey.id}': its amplification {format_approximately(amplification)}"
-                f" exceeds max_gamma {format_approximately(self._max_gamma)}{reason}",
-                field="max_gamma",
+                f"survey '{survey.id}': its {what} {format_approximately(applied.amplification)}"
+                f" exceeds {applied.name} {format_approximately(applied.limit)}; {reason}",
+                field=applied.name,
             )
         self._approved.add(survey.digest)
+
+
+def _parse_optional(written: Rational | None, field: str) -> Fraction | None:
+    return None if written is None else _parse_limit(written, field)
 
 
 def _parse_limit(written: Rational, field: str) -> Fraction:

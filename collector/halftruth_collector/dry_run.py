@@ -1,13 +1,17 @@
 """Check of a survey before it is published."""
 
 import math
+from fractions import Fraction
 from typing import Annotated
 
 from halftruth_shared import Protection, SplitQuestionnaire, Survey
+from halftruth_shared.acceptance import apply_limit
 from halftruth_shared.protocol.base import Digest, Message
 from halftruth_shared.protocol.terms import Terms
 from halftruth_shared.rational import format_approximately, parse_rational
 from msgspec import Meta
+
+from .ops.settings import FormLimits
 
 
 class SurveyCheck(Message, frozen=True, kw_only=True):
@@ -53,23 +57,21 @@ class SurveyCheck(Message, frozen=True, kw_only=True):
         return [*lines, *(f"Not confirmed: {each}." for each in self.unconfirmed)]
 
 
-def check_survey(
-    survey: Survey, max_gamma: str, max_total_gamma: str | None = None, terms: Terms | None = None
-) -> SurveyCheck:
+def check_survey(survey: Survey, limits: FormLimits, terms: Terms | None = None) -> SurveyCheck:
     """Check a survey as publishing would, with the largest amplifications of hosted forms.
 
     Examples
     --------
     >>> from halftruth_shared import Attribute, GammaDiagonal, Schema, SplitQuestionnaire, Survey
     >>> survey = Survey("s", "S", Schema([Attribute("a", ["no", "yes"])]), GammaDiagonal("20"))
-    >>> check_survey(survey, "19").refused_by_form
+    >>> check_survey(survey, FormLimits()).refused_by_form
     'its amplification 20 exceeds 19 (HALFTRUTH_MAX_GAMMA)'
-    >>> check_survey(survey, "20").refused_by_form is None
+    >>> check_survey(survey, FormLimits("20")).refused_by_form is None
     True
     >>> open = Attribute("age", ["young", "old"], sensitive=False)
     >>> schema = Schema([*survey.schema.attributes, open])
     >>> split = SplitQuestionnaire.for_amplification(schema, 19, max_length=1)
-    >>> check_survey(Survey("s", "S", schema, split), "19").perturbed_openly
+    >>> check_survey(Survey("s", "S", schema, split), FormLimits()).perturbed_openly
     ['age']
     """
     return SurveyCheck(
@@ -80,7 +82,7 @@ def check_survey(
         protection=Protection.of(survey).sentences(),
         unconfirmed=list(survey.unconfirmed),
         perturbed_openly=_perturbed_openly(survey),
-        refused_by_form=why_form_refuses(survey, max_gamma, max_total_gamma, terms),
+        refused_by_form=why_form_refuses(survey, limits, terms),
     )
 
 
@@ -105,9 +107,7 @@ def allowed_by_form(survey: Survey) -> list[str]:
     ]
 
 
-def why_form_refuses(
-    survey: Survey, max_gamma: str, max_total_gamma: str | None = None, terms: Terms | None = None
-) -> str | None:
+def why_form_refuses(survey: Survey, limits: FormLimits, terms: Terms | None = None) -> str | None:
     """Return the reason why the hosted form refuses a survey; None if it accepts it.
 
     Like every client, it compares the survey with limits of the amplification, those of the
@@ -118,29 +118,38 @@ def why_form_refuses(
     --------
     >>> from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
     >>> survey = Survey("s", "S", Schema([Attribute("a", ["no", "yes"])]), GammaDiagonal("9"))
-    >>> why_form_refuses(survey, "19", "8")
+    >>> why_form_refuses(survey, FormLimits(max_total_gamma="8"))
     'its amplification 9 exceeds 8 (HALFTRUTH_MAX_TOTAL_GAMMA)'
-    >>> why_form_refuses(survey, "19", "81", Terms(shared_devices=True))
+    >>> limits = FormLimits(max_total_gamma="81")
+    >>> why_form_refuses(survey, limits, Terms(shared_devices=True))
     'shared_devices: HALFTRUTH_MAX_TOTAL_GAMMA is the total of one person; expected false'
     """
-    limit = parse_rational(max_gamma, "max_gamma")
+    limit = parse_rational(limits.max_gamma, "max_gamma")
+    of_answer: Fraction | None = None
+    if limits.max_answer_gamma is not None:
+        of_answer = parse_rational(limits.max_answer_gamma, "max_answer_gamma")
     if survey.mechanism.randomized_by != "device":
         return "respondents randomized their answers themselves, for 'halftruth reports read'"
     schema, perturbation = survey.schema, survey.perturbation
     harmless = set(allowed_by_form(survey))
-    amplification = survey.perturbation.accepted_amplification(harmless)
-    if amplification <= limit:
-        return _why_total_refuses(survey, max_total_gamma, terms)
-    if amplification == math.inf:
+    applied = apply_limit(survey, harmless, limit, of_answer)
+    if not applied.is_exceeded:
+        return _why_total_refuses(survey, limits.max_total_gamma, terms)
+    if applied.amplification == math.inf:
         names = [
             name for name in schema.names if name not in harmless and perturbation.reveals(name)
         ]
         said = ", ".join(f"'{name}'" for name in names)
         return f"a report can rule out an answer to {said} (γ is infinite)"
-    return (
-        f"its amplification {format_approximately(amplification)} exceeds"
-        f" {format_approximately(limit)} (HALFTRUTH_MAX_GAMMA)"
+    of_record = applied.name == "max_gamma"
+    what = "its amplification" if of_record else "its amplification of an answer"
+    reason = (
+        f"{what} {format_approximately(applied.amplification)} exceeds"
+        f" {format_approximately(applied.limit)} (HALFTRUTH_{applied.name.upper()})"
     )
+    if survey.promise == "answer" and of_answer is None:
+        reason += "; it promises by answer, for which HALFTRUTH_MAX_ANSWER_GAMMA is not set"
+    return reason
 
 
 def _why_total_refuses(

@@ -12,10 +12,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from .extras import import_extra
-from .mechanisms import Perturbation, ProvableAnswer, Randomizer
+from .mechanisms import ProvableAnswer, Randomizer
 from .privacy import epsilon, worst_case_posterior
 from .schema import Schema
-from .survey import Survey
+from .survey import Promise, Survey
 from .texts import NARROW_SPACE, group_digits
 
 if TYPE_CHECKING:
@@ -80,6 +80,9 @@ class Protection:
     answer : Guarantee
         Guarantee for the least protected question, against someone who knows all other answers.
         Against anyone else, the guarantee for a single answer is that for the whole record.
+    promise : {"record", "answer"}
+        Which of both the survey promises. No statement has the figure of `answer` without that of
+        `record`.
     protected, unperturbed : tuple of str
         Attributes that are perturbed, and attributes that are sent unperturbed.
     provable : dict of str to ProvableAnswer
@@ -113,6 +116,7 @@ class Protection:
     unprotected: tuple[str, ...]
     timing: tuple[str, ...] = ()
     randomized_by: Randomizer = "device"
+    promise: Promise = "record"
     series: SeriesGuarantee | None = None
     relayed: "Relayed | None" = None
 
@@ -136,7 +140,7 @@ class Protection:
         """
         schema, mechanism, perturbation = survey.schema, survey.mechanism, survey.perturbation
         unperturbed = perturbation.unperturbed
-        single = single_amplifications(perturbation)
+        single = perturbation.single_amplifications()
         provable = {
             attribute.name: replace(
                 perturbation.provable[attribute.name], amplification=single[question.name]
@@ -145,9 +149,11 @@ class Protection:
             for attribute in question.attributes
             if attribute.name in perturbation.provable
         }
+        record = Guarantee(perturbation.spent_amplification)
+        answer = Guarantee(max(single.values(), default=Fraction(1)))
         return cls(
-            record=Guarantee(perturbation.spent_amplification),
-            answer=Guarantee(max(single.values(), default=Fraction(1))),
+            record=record,
+            answer=answer,
             protected=tuple(
                 name for name in schema.names if name not in unperturbed and name not in provable
             ),
@@ -155,11 +161,13 @@ class Protection:
             provable=provable,
             people=_describe_people(schema, unperturbed, provable),
             in_words=tuple(mechanism.in_words(schema)),
-            unprotected=_describe_unprotected(
-                schema, unperturbed, provable, mechanism.randomized_by
+            unprotected=(
+                *_describe_unperturbed(schema, unperturbed, mechanism.randomized_by),
+                *_describe_provable(survey, provable, record),
             ),
             timing=_describe_timing(schema),
             randomized_by=mechanism.randomized_by,
+            promise=survey.promise,
             series=_of_series(survey),
             relayed=_of_relay(survey),
         )
@@ -189,9 +197,7 @@ class Protection:
             f" they know (γ = {self.record.written}, ε = {self.record.epsilon:.3g})."
         )
         if self.answer.gamma < self.record.gamma:
-            sentences.append(
-                f"A single answer, to someone who already knows all other answers: {self.answer}."
-            )
+            sentences.append(_describe_answer(self.promise, self.answer, self.record))
         if self.series is not None:
             sentences.append(
                 f"{self.whole}, from all waves of this series together, if no wave leaves other"
@@ -230,23 +236,25 @@ report can make at most 16.2 % likely'
         ]
 
 
-def single_amplifications(perturbation: Perturbation) -> dict[str, Fraction | float]:
-    """Return the amplification of each question against someone who knows all other answers.
+def _describe_answer(promise: Promise, answer: Guarantee, record: Guarantee) -> str:
+    """Describe the guarantee of an answer to someone who knows all others.
 
-    All options of a multiple-response question are one question, and so are the questions asked
-    after it. For a provable answer, the other answer counts. Questions that are sent unperturbed
-    are left out.
+    A survey that promises it says in the same sentences what anybody else can learn.
     """
-    unperturbed, provable = perturbation.unperturbed, perturbation.provable
-    found = {}
-    for question in perturbation.schema.questions:
-        names = {attribute.name for attribute in question.attributes}
-        if names <= unperturbed:
-            continue
-        proofs = [provable[name].amplification for name in names & provable.keys()]
-        others = perturbation.amplification(question, public=unperturbed.union(provable))
-        found[question.name] = others * math.prod(proofs)
-    return found
+    if promise == "record":
+        return f"A single answer, to someone who already knows all other answers: {answer}."
+    return (
+        "Each answer has a promise of its own. Somebody who knows all other answers:"
+        f" {answer}. {_describe_ignorant(record)}"
+    )
+
+
+def _describe_ignorant(record: Guarantee) -> str:
+    """Describe what someone who does not know the other answers can learn of an answer."""
+    return (
+        "Somebody who does not know them can learn more where answers go together: at most"
+        f" {percent(record.posterior)} (γ = {record.written})."
+    )
 
 
 def _of_relay(survey: Survey) -> "Relayed | None":
@@ -276,27 +284,34 @@ def _describe_timing(schema: Schema) -> tuple[str, ...]:
     )
 
 
-def _describe_unprotected(
-    schema: Schema,
-    unperturbed: Collection[str],
-    provable: Mapping[str, ProvableAnswer],
-    randomized_by: Randomizer,
-) -> tuple[str, ...]:
-    """Return sentences about unperturbed attributes and provable answers, by labels."""
-    attributes = {attribute.name: attribute for attribute in schema.attributes}
+def _describe_unperturbed(
+    schema: Schema, unperturbed: Collection[str], randomized_by: Randomizer
+) -> list[str]:
+    """Return the sentence about unperturbed attributes, if there are any, by labels."""
     labels = [each.label_in() for each in schema.attributes if each.name in unperturbed]
     begin = "Sent as answered" if randomized_by == "device" else "Asked directly"
     listed = f"{begin}, without protection: {', '.join(labels)}."
     # A label can end with a question mark.
-    sentences = [listed.replace("?.", "?")] if labels else []
+    return [listed.replace("?.", "?")] if labels else []
+
+
+def _describe_provable(
+    survey: Survey, provable: Mapping[str, ProvableAnswer], record: Guarantee
+) -> list[str]:
+    """Return a sentence about each provable answer, by labels."""
+    attributes = {attribute.name: attribute for attribute in survey.schema.attributes}
+    sentences = []
     for name, proof in provable.items():
         answer, other = map(attributes[name].answer_in, (proof.answer, proof.other))
-        sentences.append(
+        sentence = (
             f"Of “{attributes[name].label_in()}”, a report can prove the answer “{answer}”, which"
             f" this survey takes not to be sensitive. It never proves “{other}”: to someone who"
             f" already knows all other answers, {Guarantee(proof.amplification)}."
         )
-    return tuple(sentences)
+        if survey.promise == "answer" and proof.amplification < record.gamma:
+            sentence += f" {_describe_ignorant(record)}"
+        sentences.append(sentence)
+    return sentences
 
 
 def _describe_people(

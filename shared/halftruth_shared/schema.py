@@ -246,6 +246,15 @@ class Schema:
                 dependents.add(attribute.name)
         return frozenset(dependents)
 
+    def varying_with(self, question: Question, public: Collection[str] = ()) -> set[str]:
+        """Return the attributes that can differ if all other answers are known.
+
+        These are the attributes of a question and of the questions asked after it, except public
+        ones.
+        """
+        found = (self.dependents(attribute.name, public) for attribute in question.attributes)
+        return set().union(*found).difference(public)
+
     def components(self, public: Collection[str] = ()) -> list[frozenset[str]]:
         """Return the attributes that are not public, as groups that conditions do not connect.
 

@@ -5,19 +5,20 @@ questionnaire with its mechanism. Every report contains the digest.
 """
 
 import hashlib
+import math
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
-from typing import Any
+from typing import Any, Literal, get_args
 
 import msgspec
 
 from .attribute import find_repeated
 from .documents import AttributeDocument, TextDocument, document_text, make_document, sort_languages
-from .errors import HalftruthError, SurveyError, listing
+from .errors import HalftruthError, ParameterError, SurveyError, listing
 from .framing import Framing
 from .mechanisms import (
     MECHANISMS,
@@ -39,6 +40,12 @@ from .texts import (
     is_language,
     list_languages,
 )
+
+#: What a survey promises: a γ of the whole record; or, as a promise by answer, one of each answer
+#: to someone who knows all other answers, where that of the record is larger.
+Promise = Literal["record", "answer"]
+
+_PROMISES = " or ".join(f'"{promise}"' for promise in get_args(Promise))
 
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}", re.ASCII)
 _MAX_TITLE = 256
@@ -65,6 +72,7 @@ class SurveyDocument(
     form: Framing | None = None
     series: Series | None = None
     relay: Relay | None = None
+    promise: Promise = "record"
 
 
 prepare(SurveyDocument)
@@ -89,6 +97,9 @@ class Survey:
         Series of a repeated survey, with the number of this wave and the total amplification.
     relay : Relay, optional
         Relay that receives the reports from devices and passes them on in a shuffled batch.
+    promise : {"record", "answer"}
+        Whether privacy is promised for the whole record, or for each answer to someone who knows
+        all other answers; see :class:`.Protection`.
     unconfirmed : tuple of str
         Texts of `unconfirmed` in the survey file, written by an import, which somebody has to check
         before publication. They are not published.
@@ -101,7 +112,7 @@ class Survey:
         If a condition names anything but earlier answers, or if an unprotected question depends on
         a protected answer, which it would reveal.
     ParameterError
-        If the mechanism cannot be used with the schema.
+        If the mechanism cannot be used with the schema, or cannot promise by answer.
     """
 
     id: str
@@ -113,6 +124,7 @@ class Survey:
     framing: Framing = field(default=Framing(), hash=False)
     series: Series | None = None
     relay: Relay | None = None
+    promise: Promise = "record"
     unconfirmed: tuple[str, ...] = field(default=(), compare=False)
 
     def __repr__(self) -> str:
@@ -140,6 +152,7 @@ class Survey:
         self.perturbation.check_conditions()
         # Refuse parameters that cannot be serialized now, not when the survey is published.
         self.mechanism.parameters()
+        _check_promise(self.promise, self.perturbation)
         if self.series is not None:
             self.series.check(self.perturbation)
         if self.relay is not None:
@@ -198,7 +211,9 @@ class Survey:
                 )
             )
         )
-        mechanism = document.mechanism.mechanism(schema)
+        by_answer = document.promise == "answer"
+        made = document.mechanism.mechanism_by_answer if by_answer else document.mechanism.mechanism
+        mechanism = made(schema)
         return cls(
             document.id,
             sort_languages(document.title, languages),
@@ -209,6 +224,7 @@ class Survey:
             (document.form or Framing()).sort_languages(languages),
             document.series,
             document.relay,
+            document.promise,
         )
 
     def document(self) -> SurveyDocument:
@@ -223,6 +239,7 @@ class Survey:
             form=None if self.framing == Framing() else self.framing,
             series=self.series,
             relay=self.relay,
+            promise=self.promise,
         )
 
     def title_in(self, *languages: str) -> str:
@@ -252,6 +269,32 @@ class Survey:
     def digest(self) -> str:
         """SHA-256 of the canonical JSON, in hexadecimal."""
         return hashlib.sha256(self.canonical_json).hexdigest()
+
+
+def _check_promise(promise: str, perturbation: Perturbation) -> None:
+    """Raise ParameterError for an unknown promise, or if no γ of a single answer exists."""
+    if promise not in get_args(Promise):
+        raise ParameterError(f"promise: expected {_PROMISES}", field="promise")
+    if promise == "record":
+        return
+    mechanism, names = perturbation.mechanism, perturbation.schema.names
+    if not mechanism.is_by_attribute:
+        kinds = " or ".join(f'"{each.kind}"' for each in MECHANISMS if each.is_by_attribute)
+        raise ParameterError(
+            f"promise: {mechanism.kind} perturbs answers together; expected"
+            f' "record", or answers perturbed one by one, with kind = {kinds}',
+            field="promise",
+        )
+    if perturbation.spent_amplification == math.inf:
+        known = perturbation.unperturbed.union(perturbation.provable)
+        said = next(n for n in names if n not in known and perturbation.reveals(n))
+        raise ParameterError(
+            f"promise: a report can rule out an answer to '{said}', so it has no γ; expected"
+            ' "record", or every sensitive answer possible given any report',
+            field="promise",
+        )
+    if perturbation.spent_amplification == 1:
+        raise ParameterError('promise: no answer is perturbed; expected "record"', field="promise")
 
 
 def _take_unconfirmed(content: dict[str, Any]) -> tuple[str, ...]:
@@ -395,6 +438,8 @@ def _members(message: str, content: dict[str, Any]) -> list[str]:
 def _shape_error(error: Exception, content: dict[str, Any] | None = None) -> SurveyError:
     """Return the error for a document of the wrong shape, with the accepted shape."""
     message = str(error)
+    if message.endswith(" - at `$.promise`"):
+        return SurveyError(f"promise: expected {_PROMISES}", field="promise")
     known = [m.kind for m in MECHANISMS] if "`$.mechanism.kind`" in message else []
     if content is not None and message.startswith("Object contains unknown field"):
         known = _members(message, content)

@@ -1,5 +1,7 @@
 """A client refuses surveys that protect less than its caller requires."""
 
+from dataclasses import replace
+
 import pytest
 from halftruth_client import Client, SurveyRefused
 from halftruth_collector import operations
@@ -92,3 +94,52 @@ def test_unperturbed_answers_are_allowed_only_in_a_pinned_survey(live):
     assert Client(live.url, max_gamma="19", unprotected=["place"]).survey("health")
     with pytest.raises(ParameterError, match="digests"):
         Client(live.url, max_gamma="19", digests=bare.digest)
+
+
+#: Three questions of γ = 5 each: Pr(report the answer) is 5/6, 5 times that of the other one.
+BY_ANSWER = Survey(
+    "by-answer",
+    "By answer",
+    Schema([Attribute(name, ("no", "yes")) for name in ("a", "b", "c")]),
+    RandomizedResponse(dict.fromkeys("abc", "5/6")),
+    promise="answer",
+)
+
+
+def test_a_promise_by_answer_needs_a_limit_of_its_own(live):
+    operations.publish_survey(live.store, BY_ANSWER)
+    for limits, why, field in (
+        (
+            {"max_gamma": "19"},
+            r"amplification 125 exceeds max_gamma 19; it promises by",
+            "max_gamma",
+        ),
+        (
+            {"max_gamma": "1000", "max_answer_gamma": "4.9"},
+            r"amplification of an answer 5 exceeds max_answer_gamma 4.9; expected",
+            "max_answer_gamma",
+        ),
+    ):
+        client = Client(live.url, **limits)
+        for call in (
+            lambda client=client: client.survey("by-answer"),
+            lambda client=client: client.submit(BY_ANSWER, dict.fromkeys("abc", "yes")),
+        ):
+            with pytest.raises(SurveyRefused, match=why) as refused:
+                call()
+            assert refused.value.field == field
+    for limits in ({"max_gamma": "125"}, {"max_gamma": "2", "max_answer_gamma": "5"}):
+        assert Client(live.url, **limits).survey("by-answer").promise == "answer"
+
+
+def test_the_limit_of_an_answer_does_not_accept_a_promise_by_record(live):
+    by_record = replace(BY_ANSWER, promise="record")
+    operations.publish_survey(live.store, by_record)
+    with pytest.raises(SurveyRefused, match="amplification 125 exceeds max_gamma 19"):
+        Client(live.url, max_gamma="19", max_answer_gamma="5").survey("by-answer")
+
+
+@pytest.mark.parametrize("limit", ["1", "0.5", "", "x", 19.0, True])
+def test_an_invalid_max_answer_gamma_is_refused(limit):
+    with pytest.raises(ParameterError, match="max_answer_gamma"):
+        Client("http://collector.test", max_gamma="19", max_answer_gamma=limit)

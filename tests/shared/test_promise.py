@@ -24,7 +24,7 @@ from halftruth_shared.rational import round_up_rational
 
 from tests.support.dependent import AFTER, REVEALING, VIEWS, document, keep, question
 from tests.support.disclosed import Disclosure, Largest, Said, posterior, read_sentences
-from tests.support.feasible import collapsed_surveys, small_surveys, wanted_surveys
+from tests.support.feasible import answer_surveys, collapsed_surveys, small_surveys, wanted_surveys
 
 
 def read(mechanism, *questions):
@@ -132,12 +132,20 @@ def hold_sentences(true, known, largest, promise, tally):
     assert left_out == any("answered is not randomized" in sentence for sentence in sentences)
     tally.hold_said(true.whole, said["whole"])
     assert said["whole"].people == {labels[j] for j in true.unperturbed | true.provable}
-    if "single" in said:
-        tally.hold_said(largest, said["single"])
+    assert said.keys().isdisjoint({"single" if promise.promise == "answer" else "answer"})
+    if "single" in said or "answer" in said:
+        tally.hold_said(largest, said.get("single") or said["answer"])
     else:
         assert promise.answer.gamma == promise.record.gamma
     for j in true.provable:
         tally.hold_said(known[j], said["provable", labels[j]])
+    for what, each in said.items():
+        if what == "answer" or (what[0] == "provable" and promise.promise == "answer"):
+            # The figure of an answer never stands alone.
+            if each.anybody is None:
+                assert known[labels.index(what[1])].ratio == true.whole.ratio
+            else:
+                tally.hold_said(true.whole, Said(each.anybody, each.before, each.most))
     [learning] = promise.learning()
     for before, after in re.findall(r"([\d.]+) %.*?at most ([\d.]+) %", plain(learning)):
         figures = Said(said["whole"].gamma, Fraction(before) / 100, Fraction(after) / 100)
@@ -331,6 +339,29 @@ def test_no_report_of_five_hundred_surveys_with_wanted_tables_exceeds_the_promis
     tally, answered, refused = hold_series(32, 100, wanted_surveys)
     assert tally.above == 0
     assert min(answered, refused) > 10
+
+
+def test_no_report_of_a_survey_that_promises_by_answer_exceeds_either_promise():
+    tally, kinds = hold_surveys(28, 100, answer_surveys)
+    assert tally.above == 0
+    assert tally.tight > 0.8 * tally.bounds
+    assert kinds["surveys"] > 50
+    assert min(kinds["conditions"], kinds["provable"], kinds["unperturbed"]) > 5
+    assert min(kinds["several answers"], kinds["optional"], kinds["perturbed, not sensitive"]) > 0
+
+
+def test_the_promise_of_independent_answers_is_tight():
+    """Without conditions, some pair of records attains each bound exactly."""
+    checked = 0
+    for case, survey in published_surveys(29, 100, answer_surveys):
+        if survey.schema.conditional:
+            continue
+        true, promise = Disclosure(case), Protection.of(survey)
+        single = [true.of_question(q).ratio for q in case.questions if true.perturbed & {*q}]
+        assert promise.answer.gamma == max(single)
+        assert promise.record.gamma == true.whole.ratio
+        checked += 1
+    assert checked > 10
 
 
 @pytest.mark.nightly

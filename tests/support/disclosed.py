@@ -143,6 +143,9 @@ class Said:
     before: Fraction
     after: Fraction
     people: frozenset[str] = frozenset()
+    #: The same for someone who does not know the other answers, where the sentence says it.
+    anybody: Fraction | None = None
+    most: Fraction | None = None
 
     def allows(self, ratio):
         """Return true if a likelihood ratio exceeds neither figure."""
@@ -151,6 +154,10 @@ class Said:
 
 _NUMBER = r"[\d.]+(?:e\+\d+)?"
 _BOUND = rf"from ({_NUMBER}) % to at most ({_NUMBER}) % \(γ = ({_NUMBER})\)"
+_IGNORANT = (
+    r"Somebody who does not know them can learn more where answers go together: at most"
+    rf" (?P<most>{_NUMBER}) % \(γ = (?P<whole>{_NUMBER})\)\."
+)
 _PATTERNS = {
     "whole": (
         r"(?:The whole record|All other answers together(?P<people>, among [^:]*)): whatever"
@@ -162,12 +169,22 @@ _PATTERNS = {
         rf" of this series together, if no wave leaves other answers unprotected: {_BOUND}\..*"
     ),
     "single": rf"A single answer, to someone who already knows all other answers: {_BOUND}\.",
+    "answer": (
+        r"Each answer has a promise of its own\. Somebody who knows all other answers:"
+        rf" {_BOUND}\. {_IGNORANT}"
+    ),
     "provable": (
         r"Of “(?P<name>[^”]*)”, a report can prove the answer “[^”]*”, which this survey takes not"
         r" to be sensitive\. It never proves “[^”]*”: to someone who already knows all other"
-        rf" answers, {_BOUND}\."
+        rf" answers, {_BOUND}\.(?: {_IGNORANT})?"
     ),
 }
+
+
+def _ignorant(named):
+    if named.get("whole") is None:
+        return ()
+    return Fraction(named["whole"]), Fraction(named["most"]) / 100
 
 
 def read_sentences(sentences):
@@ -180,9 +197,10 @@ def read_sentences(sentences):
             if match is None:
                 continue
             people = frozenset(re.findall("“([^”]*)”", match.groupdict().get("people") or ""))
-            named = len(match.groupdict())
-            before, after, gamma = match.groups()[named:]
-            said = Said(Fraction(gamma), Fraction(before) / 100, Fraction(after) / 100, people)
+            named = match.re.groupindex.values()
+            numbers = [x for place, x in enumerate(match.groups(), 1) if place not in named]
+            before, after, gamma = map(Fraction, numbers)
+            said = Said(gamma, before / 100, after / 100, people, *_ignorant(match.groupdict()))
             key = (what, match["name"]) if what == "provable" else what
             assert key not in found
             found[key] = said

@@ -67,6 +67,23 @@ def wanted_surveys(rng, count):
         yield _survey(rng, 3, largest=5, makers=[_wanted])
 
 
+def answer_surveys(rng, count, most=4):
+    """Yield surveys that promise by answer, random otherwise; some of them have no such γ."""
+    makers = [_kept, _kept, _matrices, _field]
+    for _ in range(count):
+        case = _survey(rng, most, makers=makers)
+        case.survey["promise"] = "answer"
+        yield case
+
+
+def gamma_surveys(rng, count):
+    """Yield surveys that promise γ = 5 by answer; an enumeration needs their probabilities."""
+    for _ in range(count):
+        case = _survey(rng, 3, makers=[_by_gamma])
+        case.survey["promise"] = "answer"
+        yield case
+
+
 def _survey(rng, most, largest=None, makers=None):
     largest = largest or rng.choice([2, 3, 3])
     sizes = [rng.randint(2, largest) for _ in range(rng.randint(1, most))]
@@ -256,6 +273,12 @@ def _kept(rng, questions, shape):
         own, other = p.numerator * (size - 1), p.denominator - p.numerator
         matrices.append([[own if u == v else other for u in range(size)] for v in range(size)])
     return {"kind": "randomized-response", "keep": keep}, lambda: _together(matrices)
+
+
+def _by_gamma(rng, questions, shape):
+    for each in questions:
+        each["sensitive"] = True
+    return {"kind": "randomized-response", "gamma": "5"}, None
 
 
 def _matrices(rng, questions, shape):

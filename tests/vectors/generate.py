@@ -628,13 +628,14 @@ def canonical_vectors():
             "keep": {name: f"{j + 2}/{j + 3}" for j, name in enumerate(names)},
         },
     }
+    by_answer = survey("by-answer", [2, 3], keep("5/6", "5/7")) | {"promise": "answer"}
     vectors = [
         {
             "received": json.dumps(dict(reversed(made.items())), **how),
             "canonical": canonical(made),
             "digest": digest(made),
         }
-        for made in (plain, worded, ordered, ASKED, FRAMED, WAVE, RELAYED)
+        for made in (plain, worded, ordered, ASKED, FRAMED, WAVE, RELAYED, by_answer)
         for how in ({}, {"indent": 2}, {"ensure_ascii": False})
     ]
     about = "A survey as text that may be received, its canonical JSON, and the digest."
@@ -971,6 +972,13 @@ def promise_of(made, public, words=(), proves=()):
         return ", ".join(f"\u201c{label(j)}\u201d" for j in attributes)
 
     whole = apart(public)
+    by_answer = made.get("promise") == "answer"
+    anybody = (
+        " Somebody who does not know them can learn more where answers go together: at most"
+        f" {percentage(posterior(whole))} (\u03b3 = {amplification_text(whole)})."
+        if by_answer
+        else ""
+    )
     known = {j: apart([i for i in range(len(sizes)) if i != j]) for j in hidden}
     names = ", ".join(map(label, public))
     sentences = [*words]
@@ -983,6 +991,7 @@ def promise_of(made, public, words=(), proves=()):
             f"Of {in_quotes([j])}, a report can prove the answer \u201c{answer}\u201d, which this"
             f" survey takes not to be sensitive. It never proves \u201c{other}\u201d: to someone"
             f" who already knows all other answers, {told(known[j])}."
+            + (anybody if by_answer and known[j] < whole else "")
         )
     if not hidden:
         return sentences
@@ -1000,9 +1009,12 @@ def promise_of(made, public, words=(), proves=()):
         f" (\u03b3 = {amplification_text(whole)}, \u03b5 = {math.log(whole):.3g})."
     )
     if None not in known.values() and max(known.values()) < whole:
-        most = max(known.values())
+        most = told(max(known.values()))
         sentences.append(
-            f"A single answer, to someone who already knows all other answers: {told(most)}."
+            f"Each answer has a promise of its own. Somebody who knows all other answers: {most}."
+            f"{anybody}"
+            if by_answer
+            else f"A single answer, to someone who already knows all other answers: {most}."
         )
     return sentences
 
@@ -1031,6 +1043,13 @@ OTHER_PROMISES = [
     survey("promise-pairs", [3, 4], split("19", 19, 4, view([0, 1])) | {"pairs": 12}),
     collapsed("promise-collapsed", GROUPED, LOW_AND_HIGH, {}, APART),
     collapsed("promise-alike", split("3", 2, 9, view([0, 1])), APART, {}),
+]
+#: Mechanisms of surveys that promise by answer, with their attributes that are sent unperturbed.
+ANSWER_PROMISES = [
+    ([2] * 5, keep(*["5/6"] * 5), ()),
+    ([2, 2, 3], keep("9/10", "1", "2/3"), (1,)),
+    ([2], keep("5/6"), ()),
+    ([2, 2], matrices(SKEW, [["1/2", "1/4"], ["1/2", "3/4"]]), ()),
 ]
 AGE_AND_SMOKING = "How old are you?", "Do you smoke?"
 
@@ -1146,6 +1165,24 @@ def promise_vectors():
         }
         for asked, words, proves in DESIGN_PROMISES
     ]
+    promised = {"promise": "answer"}
+    vectors += [
+        {
+            "survey": (made := survey(f"promise-answer-{i}", sizes, by_each, public) | promised),
+            "public": [made["attributes"][j]["name"] for j in public],
+            "sentences": promise_of(made, public),
+        }
+        for i, (sizes, by_each, public) in enumerate(ANSWER_PROMISES)
+    ]
+    asked, words, proves = DESIGN_PROMISES[3]
+    made = published(asked) | {"id": "promise-answer-proved"} | promised
+    vectors.append(
+        {
+            "survey": made,
+            "public": [made["attributes"][j]["name"] for j, _ in proves],
+            "sentences": promise_of(made, (), map(quoted, words), proves),
+        }
+    )
     about = "What surveys promise, in the words of every page, command and form."
     return {"about": about, "vectors": vectors}
 

@@ -106,6 +106,32 @@ for (const text of DAMAGED) {
   });
 }
 
+/** Two questions, of each of which the true answer is 5 times as likely to be reported as the other one. */
+const BY_RECORD = surveyOf([2, 2], { kind: "randomized-response", keep: { a0: "5/6", a1: "5/6" } });
+const BY_ANSWER = { ...BY_RECORD, promise: "answer" };
+
+test("a promise by answer needs a limit of its own", async () => {
+  const { open } = await setUp(BY_ANSWER);
+  const ask = (limits) => open(limits).survey("health");
+  await assert.rejects(ask({ maxGamma: "24" }), { field: "maxGamma", message: /is 25; expected at most 24/ });
+  const answer = { field: "maxAnswerGamma", message: /is 5; expected at most 4 \(maxAnswerGamma\)/ };
+  await assert.rejects(ask({ maxGamma: "1000", maxAnswerGamma: "4" }), answer);
+  assert.equal((await ask({ maxGamma: "25" })).promise, "answer");
+  assert.equal((await ask({ maxGamma: "2", maxAnswerGamma: "5" })).promise, "answer");
+  for (const maxAnswerGamma of ["1", "", "x", null]) {
+    assert.throws(() => open({ maxGamma: "19", maxAnswerGamma }), { field: "maxAnswerGamma" });
+  }
+  const record = await setUp(BY_RECORD);
+  const limits = { maxGamma: "19", maxAnswerGamma: "5" };
+  await assert.rejects(record.open(limits).survey("health"), { field: "maxGamma" });
+});
+
+for (const promise of ["", "both", null, 1, ["answer"]]) {
+  test(`the promise ${JSON.stringify(promise)} is refused`, () => {
+    assert.throws(() => new Survey({ ...BY_ANSWER, promise }), { name: "SurveyError", field: "promise" });
+  });
+}
+
 test("a missing survey id is refused in one line without a request", async () => {
   const { collector, client } = await setUp();
   const error = { name: "ParameterError", message: "survey: expected the id of a survey" };

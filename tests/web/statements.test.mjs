@@ -47,6 +47,44 @@ test("the promise has the survey's figures and sentences", async () => {
   assert.ok(said.happening.length > 1);
 });
 
+const BY_ANSWER = {
+  ...surveyOf([2, 2, 2], { kind: "randomized-response", keep: { a0: "5/6", a1: "5/6", a2: "5/6" } }),
+  promise: "answer",
+};
+
+/** γ = 5 for each answer, to 20.9 %; γ = 125 for the record, to 86.9 %. */
+const OF_ANSWER = /\b21\b|\b20[.,]9\b|γ = 5\b/;
+const OF_RECORD = /\b87\b|\b86[.,]9\b/;
+
+for (const language of LANGUAGES) {
+  test(`the figure of an answer never stands without that of the record: ${language}`, async () => {
+    const { client, collector } = await setUp(BY_ANSWER, { maxGamma: "19", maxAnswerGamma: "5" });
+    const survey = await client.survey("health");
+    const { outlook, happening, exactly } = await promiseOf(client, survey, { language });
+    // The bars are those of the record.
+    assert.deepEqual(outlook.map(({ count }) => count), [5, 87, 100]);
+    const both = [...happening, ...exactly].filter((said) => OF_ANSWER.test(said));
+    assert.equal(both.length, 2);
+    for (const said of both) assert.match(said, OF_RECORD);
+    await client.submit(survey, byName(["c1", "c0", "c1"]));
+    assert.equal(collector.posted.length, 1);
+    const lines = await receiptOf(client, survey, { language });
+    const learnt = lines[lines.length - 1].value;
+    assert.match(learnt, OF_RECORD);
+    assert.doesNotMatch(text(lines), OF_ANSWER);
+  });
+}
+
+test("the promise of an answer is in plain words", async () => {
+  const { client } = await setUp(BY_ANSWER, { maxGamma: "19", maxAnswerGamma: "5" });
+  const { happening } = await promiseOf(client, await client.survey("health"), { language: "en" });
+  assert.equal(
+    happening[0],
+    "Somebody who knows all your other answers: from 5 to at most 21 of 100. Somebody who does not know" +
+      " them can learn more where answers go together: at most 87 of 100.",
+  );
+});
+
 test("a promise without a bound states only that", async () => {
   const matrices = { a0: [["1", "0"], ["0", "1"]] };
   const open = { unprotected: ["a0"] };

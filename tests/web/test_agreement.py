@@ -18,7 +18,7 @@ from halftruth_shared import HalftruthError, Protection, Survey
 
 from tests.support.dependent import REVEALING, document
 from tests.support.disclosed import Disclosure, posterior
-from tests.support.feasible import collapsed_surveys, small_surveys, wanted_surveys
+from tests.support.feasible import answer_surveys, collapsed_surveys, small_surveys, wanted_surveys
 
 PROGRAM = Path(__file__).with_name("agreement.mjs")
 VECTORS = Path(__file__).parents[1] / "vectors"
@@ -127,6 +127,7 @@ def hold_form(case, survey, made, found):
     asked = [each for each in case.questions if true.perturbed.intersection(each)]
     single = max(true.of_question(each).ratio for each in asked)
     shown = [bars[1]["count"], *([bars[2]["count"]] if len(bars) > 3 else [])]
+    assert len(shown) == 1 or survey.promise == "record"
     hold_figures([true.whole.ratio, single], shown, found)
     for number, text in enumerate(made["learnt"]):
         ratio = true.of_report(number).ratio
@@ -173,6 +174,13 @@ def test_small_surveys_with_wanted_tables_agree_as_well(in_javascript, count):
     assert found["above"] == 0
     assert found["surveys"] > 0.7 * count
     assert found["tight"] > 0.4 * found["figures"] > 4 * count
+
+
+def test_small_surveys_that_promise_by_answer_agree_as_well(in_javascript):
+    found = agree(in_javascript, 11, 80, answer_surveys)
+    assert found["above"] == 0
+    assert found["surveys"] > 30
+    assert found["tight"] > 0.3 * found["figures"] > 200
 
 
 @pytest.mark.nightly

@@ -46,7 +46,14 @@ def test_a_form_on_another_origin_sends_one_report_and_emits_an_event(live, orig
 
 def test_missing_exceeded_or_invalid_limits_are_refused_with_an_event(live, origin, visit):
     limits = ['max-gamma="18.999"', 'max-gamma="1"', 'max-gamma="x"', ""]
-    settings = ["send-every", "max-total-gamma", "digests", "operator-keys", "ask"]
+    settings = [
+        "send-every",
+        "max-answer-gamma",
+        "max-total-gamma",
+        "digests",
+        "operator-keys",
+        "ask",
+    ]
     limits += [f'max-gamma="19" {name}="{value}"' for name in settings for value in ("", "5abc")]
     limits += [f'max-gamma="19" send-every="{minutes}"' for minutes in ("0", "-5", "1441", "1e1")]
     limits += ['max-gamma="19" max-total-gamma="1"', 'max-gamma="19,5"']
@@ -57,8 +64,8 @@ def test_missing_exceeded_or_invalid_limits_are_refused_with_an_event(live, orig
     assert [name for name, _ in told] == ["refused"] * len(limits)
     for _, detail in told:
         assert re.search(
-            "amplification|max-?gamma|maxTotalGamma|sendEvery: expected minutes|^digests: expected"
-            "|^operatorKeys: expected|ask: expected drawn or all",
+            "amplification|max-?gamma|max(Answer|Total)Gamma|sendEvery: expected minutes"
+            "|^digests: expected|^operatorKeys: expected|ask: expected drawn or all",
             detail["message"],
             re.IGNORECASE,
         )

@@ -12,6 +12,9 @@ import { loaded } from "./transport.js";
  *
  * @typedef {object} Policy
  * @property {string | number} maxGamma Largest amplification: a survey with a larger one is refused.
+ * @property {string | number} [maxAnswerGamma]
+ *   Largest amplification of an answer, to someone who knows all other answers: the limit, instead of
+ *   `maxGamma`, for surveys with the promise "answer".
  * @property {readonly string[]} [unprotected]
  *   Attributes that may be sent unperturbed. A survey with such an attribute is refused unless its
  *   digest or the key of an operator is pinned, since a name does not determine the question.
@@ -26,11 +29,10 @@ import { loaded } from "./transport.js";
  *   there is one. Null for a preview, which sends nothing.
  */
 
-const DIGEST = /^[0-9a-f]{64}$/;
-
 export class Catalog {
   #transport;
   #maxGamma;
+  #maxAnswerGamma;
   #digests;
   #operatorKeys;
   #pageAddress;
@@ -40,13 +42,15 @@ export class Catalog {
 
   /** @param {import("./transport.js").Transport} transport
    * @param {Policy} policy */
-  constructor(transport, { maxGamma, unprotected = [], digests, operatorKeys, maxTotalGamma, pageAddress }) {
+  constructor(transport, policy) {
+    const { maxGamma, maxAnswerGamma, unprotected = [], digests, operatorKeys, maxTotalGamma, pageAddress } = policy;
     if (!Array.isArray(unprotected)) throw new ParameterError("unprotected: expected a list", "unprotected");
     this.#transport = transport;
     this.#maxGamma = limitOf(maxGamma, "maxGamma");
+    this.#maxAnswerGamma = maxAnswerGamma === undefined ? null : limitOf(maxAnswerGamma, "maxAnswerGamma");
     this.maxTotalGamma = maxTotalGamma === undefined ? null : limitOf(maxTotalGamma, "maxTotalGamma");
     this.unprotected = new Set(unprotected);
-    this.#digests = readDigests(digests) ?? [];
+    this.#digests = readPins(digests, "digests") ?? [];
     this.#operatorKeys = readPins(operatorKeys);
     this.#pageAddress = pageAddress === undefined ? (globalThis.location?.origin ?? null) : pageAddress;
   }
@@ -67,7 +71,7 @@ export class Catalog {
         );
       }
     }
-    checkAmplification(survey, this.#maxGamma, unprotected);
+    checkAmplification(survey, this.#maxGamma, unprotected, this.#maxAnswerGamma);
     this.#checkAddress(survey);
   }
 
@@ -170,19 +174,6 @@ export class Catalog {
     }
     return JSON.stringify(now.terms) !== JSON.stringify(terms);
   }
-}
-
-/** Check a list of digests; null without a list, so that any survey may be answered.
- * @type {(digests: unknown) => readonly string[] | null} */
-function readDigests(digests) {
-  if (digests === undefined) return null;
-  const isDigest = (/** @type {unknown} */ each) => typeof each === "string" && DIGEST.test(each);
-  // An empty list is more likely a mistake than the wish to accept every survey.
-  if (Array.isArray(digests) && digests.length > 0 && digests.every(isDigest)) return [...digests];
-  throw new ParameterError(
-    "digests: expected a list of digests, each of 64 lower-case hexadecimal digits",
-    "digests",
-  );
 }
 
 /** @type {(written: unknown, field: string) => Rational} */

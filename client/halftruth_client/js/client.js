@@ -63,7 +63,6 @@ export class Client {
   /** @param {string} url Address of the collector.
    * @param {Options & import("./transport.js").Settings} options */
   constructor(url, options) {
-    const { maxGamma, unprotected, digests, operatorKeys, maxTotalGamma, pageAddress, storage, ...settings } = options;
     if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) {
       throw new ParameterError("url: expected an address with http:// or https://", "url");
     }
@@ -73,11 +72,10 @@ export class Client {
         "page",
       );
     }
-    this.#transport = new Transport(url, settings);
-    this.#settings = settings;
-    const policy = { maxGamma, unprotected, digests, operatorKeys, maxTotalGamma, pageAddress };
-    this.#catalog = new Catalog(this.#transport, policy);
-    this.#memory = new Memory(storage ?? browserStorage());
+    this.#transport = new Transport(url, options);
+    this.#settings = options;
+    this.#catalog = new Catalog(this.#transport, options);
+    this.#memory = new Memory(options.storage ?? browserStorage());
   }
 
   /** Attributes that may be sent unperturbed. */

@@ -9,7 +9,8 @@
  */
 
 import { LedgerRefused } from "./errors.js";
-import { questionAmplification, spentAmplification } from "./protection.js";
+import { least, product } from "./mechanisms/base.js";
+import { singleAmplifications, spentAmplification } from "./protection.js";
 import { ONE, Rational } from "./rational.js";
 
 /**
@@ -35,13 +36,11 @@ const LONGEST = 1_000;
 
 /** @type {(survey: Survey, digest: string, values?: readonly number[]) => Entry} */
 export function entryOf(survey, digest, values) {
-  const { id, schema, series } = survey;
+  const { id, series } = survey;
   const about = values && new Set(reportedNames(survey, values));
-  const questions = schema.questions.flatMap((question) => {
-    const gamma = questionAmplification(survey, question, new Set(), about);
-    // Unperturbed answers have no bound, so the ledger does not count them.
-    return gamma !== null && gamma.compare(ONE) > 0 ? [[question.name, roundedUp(gamma)]] : [];
-  });
+  const questions = [...singleAmplifications(survey, undefined, about)].flatMap(([name, gamma]) =>
+    gamma && gamma.compare(ONE) > 0 ? [[name, roundedUp(gamma)]] : [],
+  );
   const whole = spentAmplification(survey);
   return {
     survey: id,
@@ -141,15 +140,10 @@ export class Ledger {
         refuse("series.wave", why, "another wave");
       }
       const totals = [...before, series].map(({ totalGamma }) => read(totalGamma));
-      checkTotal(waves, totals.reduce((a, b) => (b.compare(a) < 0 ? b : a)), "series.total_gamma");
+      checkTotal(waves, least(totals), "series.total_gamma");
     }
     if (maxTotalGamma !== null) checkTotal(others, maxTotalGamma, "maxTotalGamma");
   }
-}
-
-/** @param {readonly (Rational | null)[]} factors Null means infinity, and makes the product infinite. */
-function product(factors) {
-  return factors.reduce((all, each) => (all === null || each === null ? null : all.times(each)), ONE);
 }
 
 /** @param {string} gamma */

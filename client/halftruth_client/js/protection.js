@@ -4,12 +4,11 @@
  */
 
 import { SurveyError, SurveyRefused } from "./errors.js";
-import { largest } from "./mechanisms/base.js";
+import { largest, product } from "./mechanisms/base.js";
 import { ONE, Rational } from "./rational.js";
 
 /**
  * @import { Mechanism } from "./mechanisms/base.js"
- * @import { Provable } from "./mechanisms/designs.js"
  * @import { Schema } from "./schema.js"
  * @import { Survey } from "./survey.js"
  */
@@ -41,16 +40,27 @@ export function hidesAll(survey, unprotected) {
   return unperturbed(survey, unprotected).length + survey.mechanism.provable.size === 0;
 }
 
-/** Refuse a survey that protects less than the caller accepts.
- * @type {(survey: Survey, maxGamma: Rational, unprotected: ReadonlySet<string>) => void} */
-export function checkAmplification(survey, maxGamma, unprotected) {
-  const gamma = acceptedAmplification(survey, unprotected);
-  if (gamma === null || gamma.compare(maxGamma) > 0) {
-    const shown = gamma === null ? "infinite" : String(gamma.toNumber());
-    throw new SurveyRefused(
-      `survey '${survey.id}': its amplification is ${shown}; expected at most ${maxGamma.toNumber()}`,
-      "maxGamma",
-    );
+/** Refuse a survey that protects less than the caller accepts. `maxAnswerGamma` is a limit of each answer,
+ * instead of `maxGamma` if the survey promises by answer. An amplification that is only used for this is
+ * without the attributes that the caller allows to be unprotected: a report spends `spentAmplification`.
+ * @type {(survey: Survey, maxGamma: Rational, unprotected: ReadonlySet<string>, maxAnswerGamma?: Rational | null) => void} */
+export function checkAmplification(survey, maxGamma, unprotected, maxAnswerGamma = null) {
+  const { id, mechanism, promise, schema } = survey;
+  // A perturbed answer also informs about the answer in its condition, so it always counts.
+  const allowed = new Set(unprotected);
+  for (const { name, askIf } of schema.attributes) {
+    if (askIf.size > 0 && !reveals(schema, mechanism, name)) allowed.delete(name);
+  }
+  const ofAnswer = promise === "answer" && maxAnswerGamma;
+  const limit = ofAnswer || maxGamma;
+  const gamma = ofAnswer
+    ? largest([...singleAmplifications(survey, allowed).values()])
+    : withProofs(survey, mechanism.amplification(allowed), schema.names, allowed);
+  if (gamma === null || gamma.compare(limit) > 0) {
+    const field = ofAnswer ? "maxAnswerGamma" : "maxGamma";
+    const shown = gamma ? gamma.toNumber() : "infinite";
+    const message = `its amplification is ${shown}; expected at most ${limit.toNumber()} (${field})`;
+    throw new SurveyRefused(`survey '${id}': ${message}`, field);
   }
 }
 
@@ -64,46 +74,22 @@ export function checkAmplification(survey, maxGamma, unprotected) {
  * @param {ReadonlySet<string>} [unprotected]
  */
 export function spentAmplification(survey, unprotected) {
-  const provable = survey.mechanism.provable;
-  const open = new Set([...unperturbed(survey, unprotected), ...provable.keys()]);
-  return times(survey.mechanism.amplification(open), ...proofsOf(provable.values()));
-}
-
-/** @param {Iterable<Provable>} provable */
-function proofsOf(provable) {
-  return [...provable].map(({ amplification }) => amplification);
-}
-
-/**
- * Amplification of one question to someone who knows all other answers: between feasible records that
- * differ only in its answer and in the questions asked after it. All options of a multiple-response
- * question are one question. Null if it is infinite.
- *
- * @param {Survey} survey
- * @param {import("./attribute.js").Question} question
- * @param {ReadonlySet<string>} [known] Attributes whose true answers are known.
- * @param {ReadonlySet<string>} [reported] Attributes that the report is about; by default all.
- */
-export function questionAmplification({ schema, mechanism }, { attributes }, known = new Set(), reported) {
-  const changed = new Set(attributes.flatMap(({ name }) => [...schema.related(name, known)]));
-  const isKept = (/** @type {string} */ name) =>
-    known.has(name) || !changed.has(name) || reported?.has(name) === false;
-  return mechanism.amplification(new Set(schema.names.filter(isKept)));
-}
-
-/** Amplification without the attributes that the caller allows to be unprotected; null if it is
- * infinite. It is only used to accept or refuse a survey: a report spends `spentAmplification`.
- * @type {(survey: Survey, unprotected: ReadonlySet<string>) => Rational | null} */
-function acceptedAmplification(survey, unprotected) {
   const { mechanism, schema } = survey;
-  // A perturbed answer also informs about the answer in its condition, so it always counts.
-  const allowed = new Set(unprotected);
-  for (const { name, askIf } of schema.attributes) {
-    if (askIf.size > 0 && !reveals(schema, mechanism, name)) allowed.delete(name);
-  }
-  // The answer that cannot be proved still counts.
-  const proofs = [...survey.mechanism.provable].filter(([name]) => unprotected.has(name));
-  return times(mechanism.amplification(allowed), ...proofsOf(proofs.map(([, proof]) => proof)));
+  const open = openOf(survey, unprotected);
+  return withProofs(survey, mechanism.amplification(open), schema.names, open);
+}
+
+/** Names of the attributes that are sent unperturbed, or have a provable answer.
+ * @type {(survey: Survey, unprotected?: ReadonlySet<string>) => ReadonlySet<string>} */
+function openOf(survey, unprotected) {
+  return new Set([...unperturbed(survey, unprotected), ...survey.mechanism.provable.keys()]);
+}
+
+/** Amplification times that of the answers that cannot be proved to some open attributes.
+ * @type {(survey: Survey, gamma: Rational | null, names: readonly string[], open: ReadonlySet<string>) => Rational | null} */
+function withProofs({ mechanism }, gamma, names, open) {
+  const proofs = names.flatMap((name) => (open.has(name) && mechanism.provable.get(name)) || []);
+  return product([gamma, ...proofs.map(({ amplification }) => amplification)]);
 }
 
 /** True if a report can rule out an answer to one attribute, given all other answers.
@@ -153,15 +139,17 @@ export function checkHidden(schema, mechanism) {
  * @property {number} prior In tenths of a percent.
  * @property {readonly import("./attribute.js").Attribute[]} unperturbed Attributes sent unchanged.
  * @property {ReadonlyMap<string, import("./mechanisms/designs.js").Design>} designs By attribute.
- * @property {readonly {name: string, answer: string, other: string, bound: Bound | null}[]} provable
+ * @property {readonly {name: string, answer: string, other: string, bound: Bound | null, isLess: boolean}[]} provable
  *   Attributes with an answer that a report can prove, and the bound for the other answer, to someone
- *   who knows all other answers.
+ *   who knows all other answers; and whether it is less than the bound for all.
  * @property {number} hidden Number of attributes that are perturbed.
  * @property {Bound | null} whole
  *   Bound for all answers together that are neither sent unperturbed nor proved.
  * @property {Bound | null} single
  *   Bound for the least protected question, to someone who knows all other answers; also null if it is
  *   no better than the bound for all.
+ * @property {boolean} isByAnswer
+ *   Whether that bound is what the survey promises; no statement has it without the bound for all.
  * @property {{wave: number, origin: string, bound: Bound | null} | null} series
  *   Bound for all reports of its series together, on the page address that asks it, if it is in one.
  * @property {boolean} timed Whether response times can reveal an answer.
@@ -174,44 +162,52 @@ export function protection(survey, unprotected) {
   const open = new Set(unperturbed(survey, unprotected));
   const provable = [...survey.mechanism.provable];
   const all = spentAmplification(survey, unprotected);
-  const singles = singleAmplifications(survey, open);
+  const singles = singleAmplifications(survey, openOf(survey, unprotected));
   const single = largest([...singles.values()]);
+  const isLess = (/** @type {Rational | null} */ gamma) => Boolean(gamma && all && gamma.compare(all) < 0);
   return {
     prior: PRIOR_TENTHS,
     designs: mechanism.designs,
     unperturbed: schema.attributes.filter(({ name }) => open.has(name)),
     provable: provable.map(([name, { answer, other }]) => {
-      return { name, answer, other, bound: bound(singles.get(name) ?? null) };
+      const { question } = schema.attributes[/** @type {number} */ (schema.positions.get(name))];
+      const gamma = singles.get(question?.name ?? name) ?? null;
+      return { name, answer, other, bound: bound(gamma), isLess: isLess(gamma) };
     }),
     hidden: schema.names.length - open.size,
     whole: bound(all),
-    single: single && all && single.compare(all) < 0 ? bound(single) : null,
+    single: isLess(single) ? bound(single) : null,
+    isByAnswer: survey.promise === "answer",
     series: series && { wave: series.wave, origin: series.origin, bound: bound(series.totalGamma) },
     timed: schema.attributes.some(({ askIf }) => askIf.size > 0),
   };
 }
 
-/** By attribute, the amplification of its question to someone who knows all other answers. For a
- * provable answer, the other answer counts. Questions that are sent unperturbed are left out.
- * @type {(survey: Survey, open: ReadonlySet<string>) => Map<string, Rational | null>} */
-function singleAmplifications(survey, open) {
-  const provable = survey.mechanism.provable;
-  const known = new Set([...open, ...provable.keys()]);
+/**
+ * Amplification of each question to someone who knows all other answers: between feasible records that
+ * differ only in its answer and in the questions asked after it. All options of a multiple-response
+ * question are one question. For a provable answer, the other answer counts if the attribute is open.
+ * Questions that are sent unperturbed are left out. Null if it is infinite.
+ *
+ * @param {Survey} survey
+ * @param {ReadonlySet<string>} [open]
+ *   Attributes that may be unprotected; by default those sent unperturbed, and those with a provable answer.
+ * @param {ReadonlySet<string>} [reported] Attributes that the report is about; by default all.
+ * @returns {Map<string, Rational | null>}
+ */
+export function singleAmplifications(survey, open = openOf(survey), reported) {
+  const { mechanism, schema } = survey;
   return new Map(
-    survey.schema.questions.flatMap((question) => {
+    schema.questions.flatMap((question) => {
       const names = question.attributes.map(({ name }) => name);
-      if (names.every((name) => open.has(name))) return [];
-      const proofs = proofsOf(names.flatMap((name) => provable.get(name) ?? []));
-      const gamma = times(questionAmplification(survey, question, known), ...proofs);
-      return names.map((name) => /** @type {const} */ ([name, gamma]));
+      if (names.every((name) => open.has(name) && !mechanism.provable.has(name))) return [];
+      const changed = new Set(names.flatMap((name) => [...schema.related(name, open)]));
+      const isKept = (/** @type {string} */ name) =>
+        open.has(name) || !changed.has(name) || reported?.has(name) === false;
+      const gamma = mechanism.amplification(new Set(schema.names.filter(isKept)));
+      return [/** @type {const} */ ([question.name, withProofs(survey, gamma, names, open)])];
     }),
   );
-}
-
-/** Product of amplifications; the first one can be infinite (null).
- * @type {(gamma: Rational | null, ...others: Rational[]) => Rational | null} */
-function times(gamma, ...others) {
-  return gamma && others.reduce((product, other) => product.times(other), gamma);
 }
 
 /** @type {(gamma: Rational | null) => Bound | null} */

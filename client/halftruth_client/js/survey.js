@@ -3,15 +3,17 @@
 import { toHex, utf8 } from "./bytes.js";
 import { isLanguage, membersOf, readText } from "./documents.js";
 import { ParameterError, SurveyError } from "./errors.js";
+import { Columns } from "./mechanisms/columns.js";
 import { readMechanism } from "./mechanisms/index.js";
-import { checkConditions, checkHidden } from "./protection.js";
+import { isWithin } from "./mechanisms/views.js";
+import { checkConditions, checkHidden, spentAmplification } from "./protection.js";
 import { Rational } from "./rational.js";
 import { randomBelow } from "./sampling.js";
 import { Schema } from "./schema.js";
-import { isKey, readTerms } from "./terms.js";
+import { isHex, readTerms } from "./terms.js";
 
 const ID = /^[a-z0-9][a-z0-9-]{0,63}$/;
-const MEMBERS = ["id", "title", "description", "languages", "attributes", "mechanism", "form", "series", "relay"];
+const MEMBERS = ["id", "title", "description", "languages", "attributes", "mechanism", "form", "series", "relay", "promise"];
 
 const FRAMING_MEMBERS = [
   "asked_by", "purpose", "contact", "privacy_notice", "consent", "thanks", "redirect", "redirect_after",
@@ -78,7 +80,7 @@ export class Survey {
   /** @param {unknown} document Parsed JSON document. */
   constructor(document) {
     const members = membersOf(document, MEMBERS, "survey");
-    const { id, languages = [] } = members;
+    const { id, languages = [], promise = "record" } = members;
     if (typeof id !== "string" || !ID.test(id)) {
       throw new SurveyError("id: expected lower-case letters, digits and hyphens", "id");
     }
@@ -102,6 +104,16 @@ export class Survey {
       // An invalid number is an error of the document here, not of a parameter.
       if (!(error instanceof ParameterError)) throw error;
       throw new SurveyError(error.message, error.field);
+    }
+    /** What is promised: an amplification of the record, or of each answer to someone who knows all others. */
+    this.promise = /** @type {"record" | "answer"} */ (promise);
+    if (promise !== "record") {
+      // Other responses perturb answers together.
+      const isByAttribute = promise === "answer" && this.mechanism.views[0].response instanceof Columns;
+      const gamma = isByAttribute && spentAmplification(this);
+      if (!gamma || gamma.numerator === gamma.denominator) {
+        throw new SurveyError('promise: expected "record", or "answer" of independent answers', "promise");
+      }
     }
     checkConditions(this.schema, this.mechanism);
     if (this.relay !== null) checkHidden(this.schema, this.mechanism);
@@ -217,7 +229,7 @@ function readSeries(written) {
   if (typeof id !== "string" || !ID.test(id)) {
     throw fault("id", "lower-case letters, digits and hyphens, at most 64");
   }
-  if (typeof wave !== "number" || !Number.isInteger(wave) || wave < 1 || wave > MOST_WAVES) {
+  if (!isWithin(wave, 1, MOST_WAVES)) {
     throw fault("wave", `a whole number from 1 to ${MOST_WAVES}`);
   }
   const totalGamma = Rational.parse(total_gamma, "series.total_gamma");
@@ -247,11 +259,10 @@ function readRelay(written) {
     throw fault("url", "an address with https:// and no slash at its end", "relay");
   }
   const digits = "64 lower-case hexadecimal digits";
-  if (!isKey(key)) throw fault("key", digits, "relay");
-  if (!isKey(sealingKey)) throw fault("sealing_key", digits, "relay");
+  if (!isHex(key)) throw fault("key", digits, "relay");
+  if (!isHex(sealingKey)) throw fault("sealing_key", digits, "relay");
   if (key === sealingKey) throw fault("key", "another key than sealing_key", "relay");
-  const isBatch = typeof batch === "number" && Number.isInteger(batch);
-  if (!isBatch || batch < LEAST_BATCH || batch > MOST_BATCH) {
+  if (!isWithin(batch, LEAST_BATCH, MOST_BATCH)) {
     throw fault("batch", `a whole number from ${LEAST_BATCH} to ${MOST_BATCH}`, "relay");
   }
   if (release !== "closing" && release !== "batches") {

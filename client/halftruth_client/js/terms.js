@@ -3,7 +3,7 @@
 import { membersOf } from "./documents.js";
 import { ParameterError, SurveyError, SurveyRefused } from "./errors.js";
 
-const KEY = /^[0-9a-f]{64}$/;
+const HEX = /^[0-9a-f]{64}$/;
 const INVITATION = /^[0-9a-f]{32}$/;
 const MEMBERS = ["invitations", "sealing_key", "closes_at", "max_reports", "shared_devices"];
 
@@ -31,25 +31,20 @@ export function readTerms(document = {}) {
   };
   check(typeof invitations === "boolean", "invitations");
   check(typeof sharedDevices === "boolean", "shared_devices");
-  const isKeyOrNone = sealingKey === null || isKey(sealingKey);
+  const isKeyOrNone = sealingKey === null || isHex(sealingKey);
   check(isKeyOrNone, "sealing_key", "64 lower-case hexadecimal digits, or null");
   check(closesAt === null || Date.parse(closesAt) > 0, "closes_at", "a moment, or null");
   check(maxReports === null || maxReports > 0, "max_reports", "a number, or null");
   return Object.freeze({ invitations, sealingKey, closesAt, maxReports, sharedDevices });
 }
 
-/** Check the operators' public keys that a caller pins; null without pinned keys.
- * @type {(keys: unknown) => readonly string[] | null} */
-export function readPins(keys) {
-  if (keys === undefined) return null;
-  // An empty list is more likely a mistake than the wish to trust every operator.
-  if (!Array.isArray(keys) || keys.length === 0 || !keys.every(isKey)) {
-    throw new ParameterError(
-      "operatorKeys: expected a list of public keys, each of 64 lower-case hexadecimal digits",
-      "operatorKeys",
-    );
-  }
-  return [...keys];
+/** Check the digests, or the operators' public keys, that a caller pins; null without any.
+ * @type {(pins: unknown, field?: string) => readonly string[] | null} */
+export function readPins(pins, field = "operatorKeys") {
+  if (pins === undefined) return null;
+  // An empty list is more likely a mistake than the wish to accept every survey.
+  if (Array.isArray(pins) && pins.length > 0 && pins.every(isHex)) return [...pins];
+  throw new ParameterError(`${field}: expected a list, each of 64 lower-case hexadecimal digits`, field);
 }
 
 /** Check that an invitation is well-formed, and given if one is required; messages do not contain
@@ -88,6 +83,6 @@ export function checkSharedDevices({ series, terms }, hasTotal) {
 }
 
 /** @type {(value: unknown) => value is string} */
-export function isKey(value) {
-  return typeof value === "string" && KEY.test(value);
+export function isHex(value) {
+  return typeof value === "string" && HEX.test(value);
 }

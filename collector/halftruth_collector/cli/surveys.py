@@ -16,7 +16,7 @@ from .. import operations
 from ..collector_store import Store
 from ..dry_run import check_survey, why_form_refuses
 from ..operations import Changes
-from ..ops.settings import Config
+from ..ops.settings import Config, FormLimits
 from ..store.surveys import SurveyState, describe_limits
 from . import Commands, options
 from .output import json_text, print_table, write
@@ -71,10 +71,17 @@ def survey() -> None:
 @click.option(
     "--max-gamma",
     envvar="HALFTRUTH_MAX_GAMMA",
-    default=Config().max_gamma,
+    default=FormLimits().max_gamma,
     show_default=True,
     metavar="NUMBER",
     help="Largest amplification that hosted forms accept.",
+)
+@click.option(
+    "--max-answer-gamma",
+    envvar="HALFTRUTH_MAX_ANSWER_GAMMA",
+    metavar="NUMBER",
+    help="Largest amplification of an answer that hosted forms accept of surveys that promise by"
+    " answer.",
 )
 @click.option(
     "--max-total-gamma",
@@ -83,12 +90,12 @@ def survey() -> None:
     help="Largest amplification that hosted forms accept of all reports of a browser together.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def check(file: str, max_gamma: str, max_total_gamma: str | None, as_json: bool) -> None:
+def check(file: str, as_json: bool, **limits: Any) -> None:
     """Check the survey of a TOML FILE without publishing it.
 
     The output states its guarantees, and whether the hosted form would accept it.
     """
-    terms = check_survey(read_survey(file), max_gamma, max_total_gamma)
+    terms = check_survey(read_survey(file), FormLimits(**limits))
     if as_json:
         click.echo(json_text(terms))
         return
@@ -155,7 +162,7 @@ def publish(
     new = read_survey(file)
     terms, signature = _read_terms(terms_file, chosen)
     # Read the settings first, so that an error leaves everything unchanged.
-    config = Config.from_environment(only=["max_gamma", "max_total_gamma"])
+    limits = Config.from_environment(only=FormLimits._fields).form_limits
     sentences = Protection.of(new).sentences()
     with options.naming(Store(database, sealing_keys=options.known_keys)) as store:
         changed = operations.publish_survey(
@@ -166,7 +173,7 @@ def publish(
             listed=False if unlisted else None,
         )
         taken = store.surveys.state(new.id)
-    refused = why_form_refuses(new, config.max_gamma, config.max_total_gamma, taken.terms)
+    refused = why_form_refuses(new, limits, taken.terms)
     click.echo("\n".join([f"published {new.id}, digest {new.digest}", *changed]))
     click.echo(f"reports are taken {_taken(taken)}")
     click.echo("\n".join(sentences))

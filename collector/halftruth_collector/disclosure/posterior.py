@@ -15,7 +15,7 @@ import numpy as np
 from halftruth_shared import DomainTooLarge, Perturbation, Survey, worst_case_posterior
 from halftruth_shared.channels.axes import Array
 from halftruth_shared.deadlines import check_deadline
-from halftruth_shared.protection import PRIOR, Guarantee, single_amplifications
+from halftruth_shared.protection import PRIOR, Guarantee
 from numpy.typing import NDArray
 
 from ..estimation.reconstruction import of_table
@@ -103,7 +103,7 @@ def answer_posteriors(survey: Survey, people: People | None = None) -> list[Answ
         for question in schema.questions
         for attribute in question.attributes
     }
-    single, whole_record = single_amplifications(perturbation), perturbation.spent_amplification
+    single, whole_record = perturbation.single_amplifications(), perturbation.spent_amplification
     posteriors = []
     for j, attribute in enumerate(schema.attributes):
         check_deadline()

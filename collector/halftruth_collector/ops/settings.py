@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 from halftruth_shared import ParameterError
@@ -40,6 +40,14 @@ _OF_TESTS = "TEST_"
 _WHERE = "docs/operating.md lists the settings"
 
 
+class FormLimits(NamedTuple):
+    """Largest amplifications that hosted forms accept, as in :class:`Config`."""
+
+    max_gamma: str = "19"
+    max_answer_gamma: str | None = None
+    max_total_gamma: str | None = None
+
+
 class Config(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of a collector; the variable of each is HALFTRUTH_ and its name in capitals.
 
@@ -52,7 +60,10 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     max_batch : int
         Largest number of reports in one request.
     max_gamma : str
-        Largest amplification that hosted forms accept.
+        Largest amplification of a record that hosted forms accept.
+    max_answer_gamma : str or None
+        Largest amplification of an answer that hosted forms accept of surveys with the promise
+        "answer", instead of `max_gamma`; None if `max_gamma` limits these, too.
     max_total_gamma : str or None
         Largest amplification that hosted forms accept of all reports of a browser together, to all
         surveys; None for no limit.
@@ -85,7 +96,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     database: str = DEFAULT_DATABASE
     max_body: Positive = 8_000_000
     max_batch: Positive = 10_000
-    max_gamma: str = "19"
+    max_gamma: str = FormLimits().max_gamma
+    max_answer_gamma: str | None = None
     max_total_gamma: str | None = None
     rate_limit: str | None = "1000 per hour"
     proxies: SmallCount = 0
@@ -98,6 +110,11 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     metrics_seconds: Positive | None = None
     workers: Processes | None = None
     threads: Processes | None = None
+
+    @property
+    def form_limits(self) -> FormLimits:
+        """Largest amplifications that hosted forms accept."""
+        return FormLimits(self.max_gamma, self.max_answer_gamma, self.max_total_gamma)
 
     @classmethod
     def from_environment(
@@ -182,6 +199,7 @@ _FILE = (_parse_file, "the name of a file of private keys, or no such variable")
 #: Parsers of values that a type alone does not describe, with descriptions of expected values.
 _PARSERS: dict[str, tuple[Callable[[str], Any], str]] = {
     "max_gamma": _AMPLIFICATION,
+    "max_answer_gamma": _AMPLIFICATION,
     "max_total_gamma": _AMPLIFICATION,
     "rate_limit": (_parse_rate, "one rate, such as '1000 per hour', or 'off'"),
     "sealing_keys": _FILE,

@@ -49,6 +49,10 @@ class Parameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fi
         """Make the mechanism; ParameterError for a parameter outside its range."""
         raise TypeError("only the parameters of a kind of mechanism can make one")
 
+    def mechanism_by_answer(self, schema: Schema) -> "Mechanism":
+        """Make the mechanism of a survey that promises by answer: γ is that of each answer."""
+        return self.mechanism(schema)
+
 
 @dataclass(frozen=True)
 class ProvableAnswer:
@@ -117,10 +121,14 @@ class Mechanism(ABC):
     randomized_by : {"device", "respondent"}
         Who draws reports: a program, or the respondents themselves, for example by dice. If they
         do, no program asks for their true answers.
+    is_by_attribute : bool
+        Whether attributes are perturbed independently of each other, so that a survey may promise
+        by answer.
     """
 
     kind: ClassVar[str]
     parameters_type: ClassVar[type[Parameters]]
+    is_by_attribute: ClassVar[bool] = False
     randomized_by: Randomizer = "device"
 
     def __repr__(self) -> str:
@@ -372,15 +380,13 @@ class Perturbation:
         if isinstance(public, str):
             # `name in "text"` would match parts of other names.
             raise ParameterError("public: expected a list of names", field="public")
-        varying = set(self.schema.names)
+        names = self.schema.names
+        varying = set(names).difference(public)
         if question is not None:
-            varying = set()
-            for attribute in question.attributes:
-                varying |= self.schema.dependents(attribute.name, public)
+            varying = self.schema.varying_with(question, public)
         if reported is not None:
             varying.intersection_update(reported)
-        varying.difference_update(public)
-        positions = {j for j, name in enumerate(self.schema.names) if name in varying}
+        positions = {j for j, name in enumerate(names) if name in varying}
         if not positions.isdisjoint(self.unperturbed_columns):
             return math.inf
         return max(view.amplification(positions) for view in self._bounding_views)
@@ -412,13 +418,45 @@ class Perturbation:
         whole = self.amplification(public=self.unperturbed.union(self.provable))
         return whole * math.prod([proof.amplification for proof in self.provable.values()])
 
-    def accepted_amplification(self, unprotected: Collection[str]) -> Fraction | float:
+    def single_amplifications(
+        self, public: Collection[str] | None = None, reported: Collection[str] | None = None
+    ) -> dict[str, Fraction | float]:
+        """Return the amplification of each question against someone who knows all other answers.
+
+        All options of a multiple-response question are one question, and so are the questions asked
+        after it. For a provable answer, the other answer counts. Questions that are sent
+        unperturbed are left out.
+
+        Parameters
+        ----------
+        public : collection of str, optional
+            Attributes that may be unprotected; by default those that are sent unperturbed, and
+            those with a provable answer.
+        reported : collection of str, optional
+            Attributes that a report is about; all by default.
+        """
+        provable = self.provable
+        public = self.unperturbed.union(provable) if public is None else frozenset(public)
+        found = {}
+        for question in self.schema.questions:
+            names = {attribute.name for attribute in question.attributes}
+            if names <= public.difference(provable):
+                continue
+            proofs = [provable[name].amplification for name in names & provable.keys() & public]
+            others = self.amplification(question, public=public, reported=reported)
+            found[question.name] = others * math.prod(proofs)
+        return found
+
+    def accepted_amplification(
+        self, unprotected: Collection[str], by_answer: bool = False
+    ) -> Fraction | float:
         """Return the amplification that a caller accepts if some attributes may be unprotected.
 
         It decides whether a survey is accepted, while `spent_amplification` is the amplification
         that a report spends of a budget. An allowed attribute that is perturbed and has a condition
         counts, since a report about it informs about its condition. If an attribute has a provable
-        answer, only that answer may be unprotected.
+        answer, only that answer may be unprotected. With `by_answer`, it is that of the least
+        protected question, against someone who knows all other answers.
         """
         allowed = {
             attribute.name
@@ -426,6 +464,8 @@ class Perturbation:
             if attribute.name in unprotected
             and (not attribute.ask_if or self.reveals(attribute.name))
         }
+        if by_answer:
+            return max(self.single_amplifications(allowed).values(), default=Fraction(1))
         proofs = self.provable.items()
         others = [proof.amplification for name, proof in proofs if name in allowed]
         return self.amplification(public=allowed) * math.prod(others)

@@ -68,6 +68,7 @@ class DistortionMatrices(Mechanism):
 
     kind = "distortion-matrices"
     parameters_type = DistortionMatricesParameters
+    is_by_attribute = True
 
     def __init__(
         self,

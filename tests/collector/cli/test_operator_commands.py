@@ -278,6 +278,7 @@ survey publish health.toml --terms no.json            | no.json: cannot be read
 survey publish health.toml --terms x --invitations    | either a file or
 survey check no.toml                                  | no.toml: cannot be read
 survey check health.toml --max-gamma x                | max_gamma:
+survey check health.toml --max-answer-gamma x         | max_answer_gamma:
 survey check health.toml --max-total-gamma x          | max_total_gamma:
 survey sign health.toml                               | --key
 survey sign health.toml --key no.pem                  | no.pem:

@@ -15,6 +15,7 @@ from halftruth_collector.disclosure.posterior import answer_posteriors
 from halftruth_collector.disclosure.statement import statement
 from halftruth_collector.dry_run import check_survey
 from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.ops.settings import FormLimits
 from halftruth_shared import (
     Attribute,
     DistortionMatrices,
@@ -149,7 +150,11 @@ def test_reports_of_designs_used_by_respondents_mention_no_device(name):
         design["not_sensitive"] = "no"
     survey = survey_of(design=design)
     report = survey_report(source_of(survey, np.stack(answers(), axis=1)))
-    said = [str(Protection.of(survey)), str(check_survey(survey, "19")), str(report.methods)]
+    said = [
+        str(Protection.of(survey)),
+        str(check_survey(survey, FormLimits())),
+        str(report.methods),
+    ]
     said.append(str(statement(audit(survey, respondents=1_000))))
     for text in said:
         assert "device" not in text
@@ -195,7 +200,7 @@ def test_surveys_randomized_by_respondents_are_not_published_for_answering(store
         PrivacyPolicy("100", ["town"], [survey.digest]).check(survey)
     with pytest.raises(ParameterError, match="'halftruth reports read', which publishes it as cl"):
         operations.publish_survey(store, survey)
-    assert "respondents randomized" in check_survey(survey, "100").refused_by_form
+    assert "respondents randomized" in check_survey(survey, FormLimits("100")).refused_by_form
     operations.count_rows(store, survey, [([b"0" * 16], [b"\0\1"])])
     stored = store.surveys.get("f")
     assert (stored.status, stored.closed_at is None) == ("closed", False)

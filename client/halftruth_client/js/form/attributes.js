@@ -11,6 +11,7 @@ export const ATTRIBUTES = Object.freeze({
   survey: "survey",
   collector: "collector",
   "max-gamma": "maxGamma",
+  "max-answer-gamma": "maxAnswerGamma",
   unprotected: "unprotected",
   digests: "digests",
   "operator-keys": "operatorKeys",

@@ -156,16 +156,17 @@ function consent(text, { agreed, missing, agree }, words) {
  * the report, and given unperturbed answers. All people have the same unperturbed and proved answers.
  *
  * Given the report, the first bound holds for every secret. Further bounds are for a single answer,
- * to someone who knows all other answers, if it is smaller, and for all waves of a series. With a
+ * to someone who knows all other answers, if it is smaller and not itself the promise, which stands in
+ * `happening` with the bound for everybody else; and for all waves of a series. With a
  * relay, the bounds are instead for a relay that does not cooperate with the collector, and for one
  * that does.
  *
  * @type {(protection: Protection, words: Wording, relay?: import("../shuffling.js").RelayFigures | null) => Figure[]}
  */
-export function outlook({ prior, whole, single, series }, words, relay = null) {
+export function outlook({ prior, whole, single, isByAnswer, series }, words, relay = null) {
   const before = inHundred(prior);
   const after = inHundred(whole?.posterior ?? 1_000);
-  const ofOne = single && inHundred(single.posterior);
+  const ofOne = isByAnswer ? null : single && inHundred(single.posterior);
   const line = (/** @type {Key} */ key, /** @type {number} */ count, values = {}) => ({
     label: words.say(key, values),
     value: words.say("atMost", { count }),
@@ -191,9 +192,11 @@ export function collapsedOf({ schema, views }, view) {
 
 /** Facts about the report, which is about a view if one was drawn.
  * @type {(protection: Protection, survey: Survey, words: Wording, view?: number) => string[]} */
-export function happening({ unperturbed, provable, series, timed }, { mechanism, relay }, words, view) {
+export function happening(protection, { mechanism, relay }, words, view) {
+  const { unperturbed, provable, series, timed } = protection;
   const isAll = unperturbed.length + provable.length === 0;
   return [
+    ...words.ofAnswers(protection),
     words.say(isAll ? "chance" : "chanceOthers", { figure: words.frequency(mechanism.fit(view)) }),
     ...words.collapsed(collapsedOf(mechanism, view)),
     ...(relay ? [words.relay(relay)] : []),

@@ -15,6 +15,8 @@ export interface FormAttributes {
   collector?: string;
   /** Largest accepted amplification γ. A survey with a larger one is refused. */
   "max-gamma": string | number;
+  /** Largest accepted amplification of an answer, instead of `max-gamma`, if the survey promises by answer. */
+  "max-answer-gamma"?: string | number;
   /** Names of attributes that may be sent unperturbed, separated by blanks. */
   unprotected?: string;
   /** Digests of the accepted surveys, separated by blanks. */
@@ -41,6 +43,8 @@ export interface Properties {
   set collector(value: string | null | undefined);
   get maxGamma(): string;
   set maxGamma(value: string | number | null | undefined);
+  get maxAnswerGamma(): string;
+  set maxAnswerGamma(value: string | number | null | undefined);
   get unprotected(): string;
   set unprotected(value: string | readonly string[] | null | undefined);
   get digests(): string;

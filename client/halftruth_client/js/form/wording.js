@@ -189,7 +189,11 @@ export class Wording {
     const whose = isAll ? this.say("whole") : this.say("others", { same: this.same(protection, schema) });
     const epsilon = this.point(String(whole.epsilon));
     sentences.push(this.say("promise", { whose, epsilon, ...this.figures(prior, whole) }));
-    if (single !== null) sentences.push(this.say("single", { bound: this.bound(prior, single) }));
+    if (single !== null) {
+      const values = { bound: this.bound(prior, single) };
+      const isByAnswer = protection.isByAnswer;
+      sentences.push(isByAnswer ? `${this.say("ofAnswer", values)} ${this.ignorant(protection)}` : this.say("single", values));
+    }
     if (series) {
       const values = { whose, address: series.origin, bound: this.bound(prior, series.bound) };
       sentences.push(this.say("promiseSeries", values));
@@ -204,15 +208,32 @@ export class Wording {
 
   /** Sentences about answers that are sent unperturbed, or that a report can prove.
    * @type {(protection: Protection, schema: Schema) => string[]} */
-  exceptions({ prior, unperturbed, provable }, schema) {
+  exceptions(protection, schema) {
+    const { prior, unperturbed, provable } = protection;
     const attributes = attributesOf(schema);
-    const proofs = provable.map(({ name, answer, other, bound }) => {
+    const proofs = provable.map(({ name, answer, other, bound, isLess }) => {
       const attribute = /** @type {Attribute} */ (attributes.get(name));
       const answers = { answer: this.answer(attribute, answer), other: this.answer(attribute, other) };
       const values = { label: this.label(attribute), ...answers, bound: this.bound(prior, bound) };
-      return this.say("provable", values);
+      const more = protection.isByAnswer && isLess ? ` ${this.ignorant(protection)}` : "";
+      return `${this.say("provable", values)}${more}`;
     });
     return unperturbed.length > 0 ? [this.unperturbed(unperturbed), ...proofs] : proofs;
+  }
+
+  /** What somebody can learn of an answer who does not know the others, where each answer has a promise.
+   * @param {Protection} protection */
+  ignorant({ prior, whole }) {
+    return whole ? this.say("ignorant", this.figures(prior, whole)) : this.say("unbounded");
+  }
+
+  /** The promise of each answer in natural frequencies, with what anybody else can learn; empty if a survey
+   * promises by record.
+   * @type {(protection: Protection) => string[]} */
+  ofAnswers({ isByAnswer, prior, single, whole }) {
+    if (!isByAnswer || single === null || whole === null) return [];
+    const [before, after] = [inHundred(prior), inHundred(whole.posterior)];
+    return [this.say("ofAnswers", { before, single: inHundred(single.posterior), after })];
   }
 
   /** What the people have in common that the bounds of a survey compare: their unperturbed answers, and

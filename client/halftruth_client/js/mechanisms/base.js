@@ -240,6 +240,13 @@ export function most(numbers) {
   return numbers.reduce((greatest, next) => (next.compare(greatest) > 0 ? next : greatest));
 }
 
+/** Product of amplifications, or of probabilities; null, which means infinity, if one of them is.
+ * @type {<T extends Rational | null>(factors: readonly (T | Rational)[]) => T | Rational} */
+export function product(factors) {
+  const none = /** @type {any} */ (null);
+  return factors.reduce((all, each) => (all && each ? all.times(each) : none), ONE);
+}
+
 /** The largest of some amplifications; null, which means infinity, if one of them is infinite.
  * @param {readonly (Rational | null)[]} amplifications */
 export function largest(amplifications) {

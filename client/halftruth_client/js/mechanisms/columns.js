@@ -1,7 +1,7 @@
 /** Response to each question independently, by integer weights. */
 
-import { lcm, ONE, Rational } from "../rational.js";
-import { largest, least, most, otherValue } from "./base.js";
+import { lcm, Rational } from "../rational.js";
+import { largest, least, most, otherValue, product } from "./base.js";
 
 /**
  * @import { Response } from "./base.js"
@@ -118,10 +118,7 @@ export class Columns {
 
   /** @type {Response["amplification"]} */
   amplification(axes) {
-    return axes.map((axis) => this.columns[axis].amplification()).reduce(
-      (all, factor) => (all === null || factor === null ? null : all.times(factor)),
-      /** @type {Rational | null} */ (ONE),
-    );
+    return product(axes.map((axis) => this.columns[axis].amplification()));
   }
 
   /** @type {Response["likelihoods"]} */
@@ -166,9 +163,4 @@ function codesOf({ size }) {
 /** @type {(row: readonly Rational[], code: number) => Rational[]} */
 function without(row, code) {
   return row.filter((_, u) => u !== code);
-}
-
-/** @param {readonly Rational[]} factors */
-function product(factors) {
-  return factors.reduce((all, factor) => all.times(factor), ONE);
 }

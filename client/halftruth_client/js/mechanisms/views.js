@@ -134,7 +134,7 @@ function choices(all, size) {
   return count;
 }
 
-/** @type {(value: unknown, least: number, most: number) => boolean} */
+/** @type {(value: unknown, least: number, most: number) => value is number} */
 export function isWithin(value, least, most) {
   return Number.isInteger(value) && Number(value) >= least && Number(value) <= most;
 }

@@ -66,9 +66,18 @@ def plan(
     Parameters
     ----------
     survey : Survey
-        Its mechanism is compared with one of every other kind that can serve its questions with
-        the same amplification γ, with designs for wanted tables, and with protocols of the
-        literature. The others may send the unperturbed attributes unperturbed, too.
+    goals = goals_of(survey.schema, query.detect or ())
+    by_record = survey.promise == "record"
+    if goals and not by_record:
+        raise ParameterError(
+            "detect: designs are proposed for a γ of the record, and this survey promises by"
+            ' answer; expected a survey with promise = "record"',
+            field="detect",
+        )
+    compared = [Compared(survey.mechanism.kind, survey.mechanism.kind, True, survey.perturbation)]
+    about = chosen
+    is_compared = by_record and not query.alone
+    if is_compared and gamma is not None:
     map_pieces : callable
         Plans the mechanisms, possibly in several processes.
     people : callable, optional
@@ -78,7 +87,8 @@ def plan(
     Raises
     ------
     SchemaError, ParameterError
-        If a field of the query is outside its range, or names no attribute.
+        If a field of the query is outside its range, or names no attribute; or if designs are to be
+        proposed for a survey that promises by answer.
 
     Examples
     --------
@@ -96,9 +106,17 @@ def plan(
     gamma = _amplification(survey, public)
     chosen = Chosen(survey, query, people)
     goals = goals_of(survey.schema, query.detect or ())
+    by_record = survey.promise == "record"
+    if goals and not by_record:
+        raise ParameterError(
+            "detect: designs are proposed for a γ of the record, and this survey promises by"
+            ' answer; expected a survey with promise = "record"',
+            field="detect",
+        )
     compared = [Compared(survey.mechanism.kind, survey.mechanism.kind, True, survey.perturbation)]
     about = chosen
-    if not query.alone and gamma is not None:
+    is_compared = by_record and not query.alone
+    if is_compared and gamma is not None:
         longest = min(_max_length(survey, survey.perturbation), max(_BOUND))
         tables = tables_for(goals) if goals else wanted_tables(survey, query)
         compared = compare_with(survey, gamma, longest, tables)
@@ -110,7 +128,7 @@ def plan(
     proposed: list[DesignPlan] = []
     if goals and gamma is not None:
         proposed, advice = propose(chosen, goals, gamma)
-    elif not query.alone and gamma is not None and not getattr(survey.mechanism, "tables", ()):
+    elif is_compared and gamma is not None and not getattr(survey.mechanism, "tables", ()):
         # Views of wanted tables are not those of any length.
         recommended = compared[plans.index(best)].mechanism
         assert isinstance(recommended, Perturbation)  # noqa: S101 - oracles are not recommended

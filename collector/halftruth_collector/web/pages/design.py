@@ -245,10 +245,10 @@ def _results(survey: Survey | None) -> dict[str, Any]:
     results = {
         "survey": survey,
         "learning": Protection.of(survey).learning(),
-        "check": check_survey(survey, config.max_gamma, config.max_total_gamma),
+        "check": check_survey(survey, config.form_limits),
         "document": survey.canonical_json.decode(),
         "unprotected": " ".join(allowed_by_form(survey)),
-        "max_gamma": config.max_gamma,
+        "limits": config.form_limits,
     }
     try:
         with within_budget():

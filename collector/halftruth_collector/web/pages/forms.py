@@ -15,6 +15,7 @@ from markupsafe import Markup
 from werkzeug.exceptions import HTTPException, NotFound
 
 from ...dry_run import allowed_by_form, why_form_refuses
+from ...ops.settings import FormLimits
 from ...store.surveys import StoredSurvey
 from ..bundle import MODULES, built_form
 from ..context import collector, publish, states
@@ -58,8 +59,7 @@ def front() -> str:
     surveys, shown = [stored.survey() for stored in listed], states(listed)
     terms = {stored.id: stored.terms for stored in listed}
     for survey in surveys:
-        limits = this.config.max_gamma, this.config.max_total_gamma
-        refused = why_form_refuses(survey, *limits, terms[survey.id])
+        refused = why_form_refuses(survey, this.config.form_limits, terms[survey.id])
         if shown[survey.id] == "Open" and refused is not None:
             shown[survey.id] = "Not asked here"
     return render_template("front.html", surveys=surveys, states=shown)
@@ -75,8 +75,7 @@ def form(survey_id: str) -> Response:
         stored,
         encode(publish(stored)),
         chosen(survey.languages, *wanted()),
-        max_gamma=this.config.max_gamma,
-        max_total_gamma=this.config.max_total_gamma,
+        this.config.form_limits,
     )
     if survey.relay is not None:
         # With the final slash, the policy allows all paths below.
@@ -91,9 +90,7 @@ def _render_form(
     stored: StoredSurvey,
     published: bytes,
     language: str,
-    *,
-    max_gamma: str,
-    max_total_gamma: str | None,
+    limits: FormLimits,
 ) -> StaticFile:
     """Render the page of a form, with the survey in it as `/v1/surveys/{id}` returns it.
 
@@ -113,8 +110,7 @@ def _render_form(
         built=built_form(),
         # For surveys closed by deadline or quota, the script shows what applies to the respondent.
         is_open=stored.status == "open",
-        max_gamma=max_gamma,
-        max_total_gamma=max_total_gamma,
+        limits=limits,
         unprotected=" ".join(allowed_by_form(survey)),
     )
     return StaticFile.compress(page.encode(), "text/html")

@@ -99,14 +99,13 @@ def survey(survey_id: str, problem: HalftruthError | None = None) -> Answer:
     """Show a survey with all actions on it."""
     surveys, config = collector().store.surveys, collector().config
     state, stored = surveys.state(survey_id), surveys.get(survey_id)
-    limits = config.max_gamma, config.max_total_gamma
     return _page(
         "operate_survey.html",
         problem,
         state=state,
         limits=describe_limits(state.terms),
         before=msgspec.json.encode(state.terms).decode(),
-        check=check_survey(stored.survey(), *limits, state.terms),
+        check=check_survey(stored.survey(), config.form_limits, state.terms),
         sealing_keys=collector().known_keys(),
         most_cards=invited.MOST_CARDS,
     )

@@ -32,5 +32,4 @@ def check_survey(survey: Survey) -> SurveyCheck:
     A dry run of publishing: the guarantees of the survey, and whether the hosted form of this
     collector would accept it.
     """
-    config = collector().config
-    return check(survey, config.max_gamma, config.max_total_gamma)
+    return check(survey, collector().config.form_limits)
