@@ -24,13 +24,14 @@ def command(analysis: Analysis[Any, Any]) -> click.Command:
     def run(survey: str, database: str, url: str | None, token: str | None, **given: Any) -> None:
         form = options.pop_output_format(given)
         plot, pilot = given.pop("plot", None), given.pop("pilot", None)
-        query = read(analysis.query, options.query_texts(given))
+        texts = options.query_texts(given)
         if pilot is not None and analysis.from_pilot is not None:
             written = read_survey(survey)
+            query = read(analysis.query, texts) if texts else analysis.start(written)
             found = answer_pilot(analysis, written, query, Pilot(pilot, written.schema))
             result = analysis.described(found)
         else:
-            result = result_of(analysis, query, survey, database, url, token)
+            result = result_of(analysis, texts, survey, database, url, token)
         show(result, form, partial(_lines, analysis), analysis.chart, plot)
 
     made = click.Command(
@@ -41,7 +42,8 @@ def command(analysis: Analysis[Any, Any]) -> click.Command:
             *options.make_query_options(analysis.fields, analysis.options),
         ],
         help=f"{cleandoc(analysis.query.__doc__ or '')}\n\nSURVEY is the id of a survey"
-        + (", or with --pilot a TOML file." if analysis.from_pilot else "."),
+        + (", or with --pilot a TOML file." if analysis.from_pilot else ".")
+        + " Without any option it is about questions that reports tell of together.",
         # One line for each command, so that the list fits on a screen.
         short_help=analysis.summary.split(",")[0].rstrip(".") + ".",
     )

@@ -4,8 +4,6 @@ from typing import Any
 
 import click
 from halftruth_shared import ParameterError
-from halftruth_shared.analyses.microdata import MicrodataQuery
-from halftruth_shared.analyses.reading import read
 
 from ..analyses import ANALYSES
 from ..exporting import check_file, write_records
@@ -27,8 +25,7 @@ def _microdata(out: str | None, **given: Any) -> Any:
     # Check before computing, which can take long.
     check_file(out)
     source = [given.pop(name) for name in ("survey", "database", "url", "token")]
-    query = read(MicrodataQuery, options.query_texts(given))
-    result = result_of(_ANALYSIS, query, *source)
+    result = result_of(_ANALYSIS, options.query_texts(given), *source)
     for caveat in result.caveats:
         if caveat.weight == "warning":
             click.echo(caveat.sentence)

@@ -260,7 +260,7 @@ def make_query_options(
         if field.kind == "margins":
             text += "; or a TOML or CSV file of these"
         if field.required:
-            text += "; required"
+            text += "; required if any option is given"
         elif field.default not in (None, False, [], {}):
             text += f"; {field.default} by default"
         # Values stay texts, since `read` converts the whole query.

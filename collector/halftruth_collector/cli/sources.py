@@ -1,9 +1,10 @@
 """Sources of counts: a local database, or a remote collector."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from halftruth_shared import ParameterError
+from halftruth_shared.analyses.reading import read
 
 from ..analyses import Analysis, AnalysisContext, answer, stored
 from ..analyses.base import Q, R
@@ -22,16 +23,21 @@ def counted_in(database: str, survey: str) -> Iterator[AnalysisContext]:
 
 def result_of(
     analysis: Analysis[Q, R],
-    query: Q,
+    texts: Mapping[str, Sequence[str]],
     survey: str,
     database: str,
     url: str | None,
     token: str | None,
 ) -> R:
-    """Return the result of a query, from a remote collector or a local database."""
+    """Return the result of a query, from a remote collector or a local database.
+
+    Without the texts of any field it is the query that the page of the analysis begins with.
+    """
+    query = read(analysis.query, texts) if texts else None
     if url is None:
         with counted_in(database, survey) as counted:
-            return analysis.described(answer(analysis, counted, query))
+            asked = query or analysis.start(counted.survey)
+            return analysis.described(answer(analysis, counted, asked))
     if token is None:
         raise ParameterError(
             "--token: expected an analyst's token with --url, or HALFTRUTH_TOKEN", field="token"
@@ -39,5 +45,7 @@ def result_of(
     # Import here, since a local database needs no HTTP client.
     from halftruth_client import Analyst
 
-    result: R = Analyst(url, token).ask(survey, query)
+    analyst = Analyst(url, token)
+    asked = query or analysis.start(analyst.survey(survey).definition)
+    result: R = analyst.ask(survey, asked)
     return result

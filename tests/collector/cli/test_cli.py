@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import os
 import re
 import subprocess
@@ -10,7 +11,9 @@ from pathlib import Path
 from uuid import uuid4
 
 import click
+import msgspec
 import pytest
+from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.cli import main
 from halftruth_collector.cli.records import Pilot
 from halftruth_shared import Protection, Survey
@@ -108,6 +111,14 @@ def test_invalid_records_are_refused_with_their_line_and_without_output(
     assert said in complaint
     assert "hush-hush" not in complaint
     assert not target.exists()
+
+
+@pytest.mark.parametrize("name", ["comparison", "regression", "risk", "table"])
+def test_an_analysis_without_options_asks_what_its_page_asks_first(done, filled, survey, name):
+    asked = json.loads(done("analyse", name, "health", "--json"))["query"]
+    first = msgspec.to_builtins(ANALYSES[name].start(survey))
+    # A result names the estimator that was chosen.
+    assert asked | {"estimate": ""} == first | {"estimate": ""}
 
 
 @pytest.mark.parametrize(
