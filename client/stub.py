@@ -12,6 +12,7 @@ from typing import Any
 
 from halftruth_client.analyses import Analyses, SurveyAnalyses
 from halftruth_shared.analyses import QUERIES, Query, name_of, result_of
+from halftruth_shared.analyses.plan import PlanQuery
 from halftruth_shared.analyses.reading import Field, fields
 
 STUB = Path(__file__).parent / "halftruth_client" / "analyses.pyi"
@@ -20,7 +21,7 @@ HEAD = '''
 """Types of the methods of `Analyst` and `SurveyAnalyst`, written by client/stub.py."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 {imports}
 
@@ -82,6 +83,16 @@ def parameters_of(query: type[Query[Any]]) -> Iterator[str]:
     yield from (f"{field.name}: {type_of(field)} = ..." for field in later)
 
 
+def parameters_of_plan() -> Iterator[str]:
+    """Yield the class of the parameters of `Analyst.plan`, which are names only, line by line."""
+    yield "class PlanParameters(TypedDict, total=False):"
+    yield '    """Parameters of `Analyst.plan`, besides the number of respondents."""\n'
+    for field in fields(PlanQuery).values():
+        if field.name != "respondents":
+            named = {"names": "list[str] | tuple[str, ...]", "text": "str"}.get(field.kind)
+            yield f"    {field.name}: {f'{named} | None' if named else type_of(field)}"
+
+
 def returned_by(query: type[Query[Any]]) -> str:
     """Return the type of the result, as source text."""
     kind = result_of(query)
@@ -115,7 +126,8 @@ def stub() -> str:
         )
         for owner, of in ((Analyses, ("survey: str",)), (SurveyAnalyses, ()))
     ]
-    text = "\n\n".join([HEAD.format(imports=imports).strip(), *classes])
+    plan = "\n".join(parameters_of_plan())
+    text = "\n\n".join([HEAD.format(imports=imports).strip(), plan, *classes])
     formatted = subprocess.run(  # noqa: S603 - the formatter of this repository
         [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(STUB), "-"],
         input=text,

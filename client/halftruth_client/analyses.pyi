@@ -1,7 +1,7 @@
 """Types of the methods of `Analyst` and `SurveyAnalyst`, written by client/stub.py."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from halftruth_shared.analyses.comparison import ComparisonQuery
 from halftruth_shared.analyses.counts import CountsQuery
@@ -35,6 +35,20 @@ _Item = Mapping[Any, _Category] | Answer
 _Items = Mapping[Any, _Category | _Categories] | Answer | list[Answer] | tuple[Answer, ...]
 _Margins = Mapping[Any, float | Mapping[Any, float]]
 _Groups = Mapping[Any, _Categories | list[list[str]] | list[_Categories]]
+
+class PlanParameters(TypedDict, total=False):
+    """Parameters of `Analyst.plan`, besides the number of respondents."""
+
+    half_width: float | None
+    groups: list[str] | tuple[str, ...] | None
+    questions: list[str] | tuple[str, ...] | None
+    detect: list[str] | tuple[str, ...] | None
+    outcome: str | None
+    predictors: list[str] | tuple[str, ...] | None
+    relay: int | None
+    confidence: float
+    target: Literal["population", "respondents"]
+    alone: bool
 
 class Analyses:
     """A method for each analysis, with the id of a survey."""

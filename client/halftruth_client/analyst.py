@@ -20,7 +20,11 @@ from .questions import Questions
 from .transport import Transport
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     import pandas as pd
+
+    from .analyses import PlanParameters
 
 
 class Analyst(Analyses):
@@ -103,7 +107,9 @@ class Analyst(Analyses):
         """
         return SurveyAnalyst(self, Catalog(self._transport, ()).fetch(id).survey)
 
-    def plan(self, survey: Survey, respondents: int, **parameters: Any) -> PlanResult:
+    def plan(
+        self, survey: Survey, respondents: int, **parameters: "Unpack[PlanParameters]"
+    ) -> PlanResult:
         """Predict the precision of a survey, which need not be published.
 
         Parameters
