@@ -10,8 +10,16 @@ from types import ModuleType
 
 from .errors import ParameterError
 
-#: By library: its name in messages, and the extra of halftruth-client that brings it.
-_EXTRAS = {"numpy": ("NumPy", "analyst"), "cryptography": ("cryptography", "sealed")}
+#: By library: its name in messages, the extra of halftruth-client that brings it, and a module that
+#: older versions do not have.
+_EXTRAS = {
+    "numpy": ("NumPy", "analyst", "numpy"),
+    "cryptography": (
+        "cryptography 47 or newer",
+        "sealed",
+        "cryptography.hazmat.primitives.hpke",
+    ),
+}
 
 
 class MissingExtra(ParameterError, ImportError):
@@ -27,7 +35,7 @@ class MissingExtra(ParameterError, ImportError):
     """
 
     def __init__(self, library: str, what: str = "", *, field: str | None = None) -> None:
-        name, extra = _EXTRAS[library]
+        name, extra, _ = _EXTRAS[library]
         about = f"{what} needs {name}, which is not installed" if what else f"{name} is missing"
         super().__init__(
             f"{field or library}: {about}; expected pip install 'halftruth-client[{extra}]'",
@@ -36,8 +44,13 @@ class MissingExtra(ParameterError, ImportError):
 
 
 def require_extra(library: str, what: str, *, field: str) -> None:
-    """Raise `MissingExtra` unless a library is installed, without importing it."""
-    if find_spec(library) is None:
+    """Raise `MissingExtra` unless a library is installed, without importing all of it."""
+    *_, module = _EXTRAS[library]
+    try:
+        is_missing = find_spec(module) is None
+    except ModuleNotFoundError:
+        is_missing = True
+    if is_missing:
         raise MissingExtra(library, what, field=field)
 
 

@@ -130,16 +130,20 @@ def test_one_report_and_many_are_sent_without_the_extras(survey, record, tmp_pat
     assert sent == ["accepted", 1_200, [1, 1_000, 200]]
 
 
-def hide_cryptography(monkeypatch):
-    monkeypatch.setitem(sys.modules, "cryptography", None)
+def hide_cryptography(monkeypatch, name="cryptography.hazmat.primitives.hpke"):
+    """Hide what older versions lack, or all of it."""
+    monkeypatch.setitem(sys.modules, name, None)
 
 
 EXPECTED = "expected pip install 'halftruth-client[sealed]'"
 INSTALL = re.escape(EXPECTED)
 
 
-def test_pinned_keys_are_refused_without_cryptography(monkeypatch):
+@pytest.mark.parametrize("is_older", [False, True])
+def test_pinned_keys_are_refused_without_cryptography(monkeypatch, is_older):
     hide_cryptography(monkeypatch)
+    if not is_older:
+        hide_cryptography(monkeypatch, "cryptography")
     with pytest.raises(MissingExtra, match=f"^operator_keys: .*; {INSTALL}$") as caught:
         Client(URL, max_gamma="19", operator_keys=[OPERATOR.public])
     assert caught.value.field == "operator_keys"
