@@ -19,6 +19,8 @@ from ..estimation.planning.wording import (
     mechanism_notes,
     mechanism_table,
     planned_table,
+    promise_notes,
+    promise_table,
 )
 from . import options
 from .output import show, table
@@ -60,6 +62,9 @@ def _lines(result: PlanResult) -> Iterator[str]:
         yield from ("", table(*mechanism_table(result)))
         yield from mechanism_notes(result)
         yield f"Most precise is {result.reason}."
+    if result.promises:
+        yield from ("", "Promise of the record, or of each answer:", table(*promise_table(result)))
+        yield from promise_notes()
     if result.designs:
         yield from ("", "Smallest differences that are detected:", table(*design_table(result)))
         yield from ("", *result.advice)

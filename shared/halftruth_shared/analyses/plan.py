@@ -8,6 +8,7 @@ from msgspec import Meta
 
 from ..protocol.base import Message, Request
 from ..results.estimate import Columns
+from ..survey import Promise
 from .base import AttributeName, AttributeNames, Confidence, TargetOf, data_frame
 
 if TYPE_CHECKING:
@@ -164,6 +165,24 @@ class MechanismPlan(Message, frozen=True, kw_only=True):
     margins: list[PlannedMargin]
 
 
+class PromisePlan(Message, frozen=True, kw_only=True):
+    """Expected precision of a design that is chosen by a promise; `own` if it is the survey's.
+
+    `gamma` is that of the record or of each answer, as `promise` says. `amplification` is γ of all
+    perturbed answers together, and `answer_amplification` the largest one of a single question, to
+    someone who knows all other answers; anybody else can learn more where answers go together, at
+    most what `amplification` allows. Either is null if it exceeds floating-point numbers.
+    """
+
+    kind: str
+    promise: Promise
+    gamma: float
+    own: bool
+    amplification: float | None
+    answer_amplification: float | None
+    margins: list[PlannedMargin]
+
+
 class Goal(Message, frozen=True, kw_only=True):
     """Difference of an answer's shares between two groups that is to be detected."""
 
@@ -219,8 +238,9 @@ class PlanResult(Message, frozen=True, kw_only=True):
     the same γ, and with protocols of the literature, by shares and by shares within groups. These
     are of the wanted tables or goals, if there are any, and of the questions `grouped` within their
     groups of answers, also where a mechanism asks for the answers in detail. `advice` is a sentence
-    about the best `max_length`. `goals` are the differences that are to be detected, and `designs`
-    the designs that are compared for them, the survey's own first.
+    about the best `max_length`. `promises` compares a promise for the record with one for each
+    answer; it is empty for a single question. `goals` are the differences that are to be detected,
+    and `designs` the designs that are compared for them, the survey's own first.
     `relayed` is null if no bound behind a relay is requested. `protection` describes the guarantee
     for the whole record and for a single answer, and what γ permits somebody to learn.
     """
@@ -229,6 +249,7 @@ class PlanResult(Message, frozen=True, kw_only=True):
     gamma: float | None
     margins: list[PlannedMargin]
     mechanisms: list[MechanismPlan]
+    promises: list[PromisePlan]
     grouped: list[str]
     recommended: str
     reason: str

@@ -114,7 +114,7 @@ def compare_with(
         For which split questionnaires are designed; perhaps none.
     """
     own = survey.perturbation
-    schema, public = _ungrouped(survey.schema), own.unperturbed
+    schema, public = ungrouped(survey.schema), own.unperturbed
     has_groups = any(each.collapsed for each in survey.schema.attributes)
     every = [Compared(survey.mechanism.kind, survey.mechanism.kind, True, own)]
     for design in designs_for(schema, tables, gamma, public) if tables else ():
@@ -165,7 +165,7 @@ def _has_groups(each: Compared) -> bool:
     )
 
 
-def _ungrouped(schema: Schema) -> Schema:
+def ungrouped(schema: Schema) -> Schema:
     """Return the schema without groups of answers, and without labels of groups."""
     return Schema(
         tuple(

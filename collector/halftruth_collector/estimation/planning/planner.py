@@ -20,6 +20,7 @@ from halftruth_shared.analyses.plan import (
     Planned,
     PlanQuery,
     PlanResult,
+    PromisePlan,
     RelayedPlan,
 )
 from halftruth_shared.deadlines import check_deadline
@@ -37,6 +38,7 @@ from .changes import advise_changes
 from .compared import Compared, compare_with, wanted_tables
 from .margins import People
 from .oracles import OracleTables
+from .promises import compare_promises
 from .proposals import goals_of, propose, tables_for
 from .sets import even_variance, perturbed_of, sets_of, unit_variances
 from .summaries import Chosen
@@ -137,12 +139,17 @@ def plan(
             *advise_length(chosen, design, gamma),
             *advise_changes(chosen, design, gamma, best.max_length),
         ]
+    promises: list[PromisePlan] = []
+    if not query.alone and gamma is not None and survey.mechanism.randomized_by == "device":
+        longest = min(_max_length(survey, survey.perturbation), max(_BOUND))
+        promises = compare_promises(chosen, gamma, longest, map_pieces)
     protection = Protection.of(survey)
     return PlanResult(
         query=query,
         gamma=None if gamma is None else optional(as_float(gamma)),
         margins=chosen.summaries(chosen.expectation(survey.perturbation), _ALL),
         mechanisms=plans,
+        promises=promises,
         grouped=_grouped(compared),
         recommended=best.kind,
         reason=reason,

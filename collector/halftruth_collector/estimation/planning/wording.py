@@ -1,9 +1,13 @@
 """Plans in words: the same sentences and table from the command and on the page."""
 
+import math
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 import numpy as np
 from halftruth_shared.analyses.plan import Planned, PlannedMargin, PlanResult
+from halftruth_shared.protection import Guarantee
+from halftruth_shared.protection import percent as at_most
 from halftruth_shared.relayed import delta_of
 from halftruth_shared.results.wording import GAP, half_width, number, percent, quoted, value
 
@@ -87,6 +91,46 @@ def mechanism_table(result: PlanResult) -> tuple[list[str], list[list[str]]]:
         )
     heads = ["mechanism", "share", "within a group", "times the bound"]
     return [*heads, "γ of the record", "γ of one answer"], lines
+
+
+def promise_table(result: PlanResult) -> tuple[list[str], list[list[str]]]:
+    """Return heads and lines of the choice between promises.
+
+    Each line has what somebody can learn who knows all other answers, and what anybody else can.
+    """
+    lines = []
+    for plan in result.promises:
+        medians = _medians(plan.margins)
+        of = "the record" if plan.promise == "record" else "each answer"
+        lines.append(
+            [
+                f"{plan.kind}, γ = {value(plan.gamma, None)} of {of}"
+                + (" (the survey's)" if plan.own else ""),
+                _learned(plan.answer_amplification),
+                _learned(plan.amplification),
+                medians.get("share", _UNKNOWN),
+                medians.get("share_within", ""),
+            ]
+        )
+    heads = ["promise", "who knows all other answers", "anybody else", "share", "within a group"]
+    return heads, lines
+
+
+def _learned(gamma: float | None) -> str:
+    """Say up to which probability something can rise that was thought 5 % likely."""
+    bound = Guarantee(math.inf if gamma is None else Fraction(gamma))
+    written = "above 10³⁰⁸" if gamma is None else f"= {value(gamma, None)}"
+    return f"{at_most(bound.posterior)} (γ {written})"
+
+
+def promise_notes() -> Iterator[str]:
+    """Yield the definitions of the choice between promises."""
+    yield (
+        "An answer that was thought 5 % likely can become so likely at most. Where each answer has"
+        " a promise of its own, somebody who does not know the others can learn more if answers go"
+        ' together. That takes promise = "answer" in the survey file, and clients that accept it'
+        " (max_answer_gamma)."
+    )
 
 
 def mechanism_notes(result: PlanResult) -> Iterator[str]:

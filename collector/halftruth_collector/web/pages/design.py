@@ -29,6 +29,8 @@ from ...estimation.planning.wording import (
     mechanism_notes,
     mechanism_table,
     planned_table,
+    promise_notes,
+    promise_table,
 )
 from ...survey_file import of_survey
 from .. import errors, parameters
@@ -266,6 +268,8 @@ def _results(survey: Survey | None) -> dict[str, Any]:
         "footnotes": list(footnotes(planned)),
         "mechanisms": mechanism_table(planned),
         "mechanism_notes": list(mechanism_notes(planned)),
+        "promises": promise_table(planned),
+        "promise_notes": list(promise_notes()),
     }
 
 
