@@ -46,7 +46,7 @@ export async function answer(form: HTMLFormElement): Promise<"accepted" | "dupli
   document.querySelector("halftruth-form")?.addEventListener("submitted", ({ detail }) => {
     element.maxGamma = detail.status satisfies "accepted" | "duplicate" | "waiting";
   });
-  if (element.words === undefined) throw new SurveyRefused("no words");
+  if (element.words === undefined) throw new SurveyRefused("no words", "words");
   return status;
 }
 // @ts-expect-error The largest amplification has to be said.

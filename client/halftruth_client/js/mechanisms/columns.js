@@ -78,7 +78,6 @@ export class Transitions {
   }
 }
 
-/** @implements {Response} */
 export class Columns {
   /** With `atOnce`, a record takes one draw, whose digits in the mixed radix of the totals are those of the
    * columns; otherwise it takes a draw for each column.

@@ -10,7 +10,6 @@ import { Likelier } from "./likelier.js";
  * @typedef {{same: bigint, other: bigint, shift?: bigint, steps?: bigint}} Weights
  */
 
-/** @implements {Response} */
 export class Mixture extends Likelier {
   /** With `steps`, the weights are drawn first: same + shift·(n−1)·t and other − shift·t, for a uniform t from
    * −steps to steps.

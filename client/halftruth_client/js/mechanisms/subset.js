@@ -11,7 +11,6 @@ import { coordinates, digits, pointOf, pointOfCell, points, scalar, solveCoordin
 
 /** @import { Response } from "./base.js" */
 
-/** @implements {Response} */
 export class Subset extends Likelier {
   /** @param {import("../rational.js").Rational} gamma
    * @param {number} cells
