@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from halftruth_shared.channels import channel_of
 from halftruth_shared.channels.geometry import orthogonal_sums, points_of_cells
-from halftruth_shared.mechanisms.split_questionnaire.responses import response
-from halftruth_shared.subset_responses import coordinates, count_points
+from halftruth_shared.subset_responses import coordinates, count_points, response
 
 
 def orthogonal(prime, dimension):

@@ -18,13 +18,14 @@ from halftruth_collector.estimation.planning.bound import information_bound
 from halftruth_shared import Attribute, ParameterError, Schema, SplitQuestionnaire
 from halftruth_shared.mechanisms import WantedTables
 from halftruth_shared.mechanisms.split_questionnaire.design import EXPONENT, choose_views
-from halftruth_shared.mechanisms.split_questionnaire.responses import (
+from halftruth_shared.mechanisms.split_questionnaire.views import check_views, enumerate_views
+from halftruth_shared.subset_responses import (
     choose_direct,
     choose_prime,
+    coordinates,
+    count_points,
     response,
 )
-from halftruth_shared.mechanisms.split_questionnaire.views import check_views, enumerate_views
-from halftruth_shared.subset_responses import coordinates, count_points
 
 NINETEEN = Fraction(19)
 

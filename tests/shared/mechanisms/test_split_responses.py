@@ -8,15 +8,17 @@ import numpy as np
 import pytest
 from halftruth_shared.channels import channel_of
 from halftruth_shared.channels.geometry import points_of_cells
-from halftruth_shared.mechanisms.split_questionnaire.responses import (
+from halftruth_shared.subset_responses import (
     MAX_CELLS,
     MAX_PRIME,
     choose_direct,
     choose_pairs,
     choose_prime,
+    count_points,
+    is_prime,
+    point_of_cell,
     response,
 )
-from halftruth_shared.subset_responses import count_points, is_prime, point_of_cell
 
 GEOMETRIES = [(2, 3), (2, 4), (2, 5), (3, 3), (3, 4), (5, 3), (7, 3)]
 

@@ -14,7 +14,7 @@ import pytest
 from halftruth_shared import Attribute, ParameterError, Schema, SplitQuestionnaire, Survey
 from halftruth_shared.mechanisms import WantedTables
 from halftruth_shared.mechanisms.split_questionnaire.design import EXPONENT
-from halftruth_shared.mechanisms.split_questionnaire.responses import (
+from halftruth_shared.subset_responses import (
     choose_direct,
     choose_prime,
     response,

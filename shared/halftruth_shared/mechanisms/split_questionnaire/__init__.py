@@ -1,7 +1,7 @@
 """Split questionnaire: each report is about a few questions, drawn before they are answered.
 
-``views`` has the groups of questions that are drawn, ``responses`` the reports about one group,
-``wanted`` the tables that will be asked of the results.
+``views`` has the groups of questions that are drawn, ``wanted`` the tables that will be asked of
+the results.
 """
 
 from .mechanism import SplitQuestionnaire

@@ -33,8 +33,7 @@ from numpy.typing import NDArray
 from ...deadlines import check_deadline
 from ...errors import ParameterError
 from ...schema import Schema
-from ...subset_responses import SubsetResponse, is_prime
-from .responses import MAX_CELLS, choose_direct, response
+from ...subset_responses import MAX_CELLS, SubsetResponse, choose_direct, is_prime, response
 from .views import MAX_SYMBOLS, MAX_VIEWS, ViewClass
 from .wanted import sizes_together
 

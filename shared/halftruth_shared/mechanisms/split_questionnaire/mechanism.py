@@ -10,17 +10,17 @@ from typing import ClassVar, TypedDict
 from ...errors import ParameterError
 from ...rational import Rational, format_rational, parse_rational
 from ...schema import Schema
-from ...subset_responses import is_prime
-from ..base import Mechanism, Parameters, Perturbation
-from ..gamma_diagonal import resolve_gamma
-from .responses import (
+from ...subset_responses import (
     MAX_CELLS,
     MAX_PAIRS,
     MAX_PRIME,
     choose_direct,
     choose_pairs,
     choose_prime,
+    is_prime,
 )
+from ..base import Mechanism, Parameters, Perturbation
+from ..gamma_diagonal import resolve_gamma
 from .views import ViewClass, check_unperturbed, check_views, enumerate_views
 from .wanted import WantedTables, check_wanted, demands, sizes_together
 
@@ -129,8 +129,8 @@ class SplitQuestionnaire(Mechanism):
     A view, which is a group of attributes, is drawn with its weight. The report is a symbol that is
     γ times as likely for some cells of the view as for the others: by k-ary randomized response for
     few cells, by pairs of cells for some more if `pairs` is given, else by projective geometry
-    response (Feldman, Nelson, Nguyen & Talwar 2022); see `responses`. *Public* attributes are in no
-    view and are sent unperturbed with every report.
+    response (Feldman, Nelson, Nguyen & Talwar 2022); see `subset_responses`. *Public* attributes
+    are in no view and are sent unperturbed with every report.
 
     Parameters
     ----------

@@ -10,8 +10,8 @@ import msgspec
 from ...deadlines import check_deadline
 from ...errors import ParameterError, SchemaError, listing
 from ...schema import Schema
+from ...subset_responses import MAX_CELLS, response
 from ..base import View
-from .responses import MAX_CELLS, response
 
 #: Largest number of views of a survey.
 MAX_VIEWS = 2**17
