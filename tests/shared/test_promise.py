@@ -350,6 +350,16 @@ def test_no_report_of_a_survey_that_promises_by_answer_exceeds_either_promise():
     assert min(kinds["several answers"], kinds["optional"], kinds["perturbed, not sensitive"]) > 0
 
 
+@pytest.mark.nightly
+def test_no_report_of_seven_hundred_surveys_that_promise_by_answer_exceeds_either_promise():
+    tally, kinds = hold_surveys(33, 1_000, answer_surveys)
+    print(dict(kinds), tally)
+    assert tally.above == 0
+    assert tally.tight > 0.75 * tally.bounds
+    assert kinds["surveys"] > 700
+    assert min(kinds.values()) > 10
+
+
 def test_the_promise_of_independent_answers_is_tight():
     """Without conditions, some pair of records attains each bound exactly."""
     checked = 0
