@@ -9,6 +9,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
+from halftruth_client import Client
 from halftruth_collector import operations
 from wire import listening
 
@@ -125,6 +126,26 @@ def test_reports_are_sent_from_it_and_counted(light, live, record):
     sent = light(SEND, live.url, json.dumps(record))
     assert sent == ["accepted", "all 20 reports are counted"]
     assert live.store.reports.counts("health")[1].reports == 21
+
+
+ASK = """
+import json, sys
+try:
+    from halftruth_client import Analyst
+    found = Analyst(sys.argv[1], sys.argv[2]).survey("health").overview()
+    print(json.dumps([type(found).__name__, "smoker" in repr(found)]))
+except ImportError as error:
+    print(json.dumps(str(error)))
+"""
+
+
+def test_an_analyst_needs_the_extra_and_nothing_besides(light, live, survey, record):
+    Client(live.url, max_gamma="19").submit_many(survey, [record] * 50)
+    token = operations.create_token(live.store, "analyst")
+    said = light(ASK, live.url, token)
+    assert said.endswith("expected pip install 'halftruth-client[analyst]'")
+    light.copy(requirements("halftruth-client", ["analyst"]) - requirements("halftruth-client"))
+    assert light(ASK, live.url, token) == ["Result", True]
 
 
 def test_a_sealed_survey_is_refused_until_the_extra_is_installed(
