@@ -188,6 +188,20 @@ def test_what_needs_cryptography_is_refused_without_it(
     assert posted(session) == []
 
 
+def test_a_survey_that_is_sealed_later_is_refused_then(stub, client, session, record, monkeypatch):
+    one = client()
+    survey = one.survey("health")
+    seal(stub)
+    hide_cryptography(monkeypatch)
+    for _ in range(2):
+        with pytest.raises(SurveyRefused, match=INSTALL) as caught:
+            one.submit(survey, record)
+        assert caught.value.field == "sealing_key"
+    assert stub.counted == {}
+    # Both attempts were by the terms that the client knew, and with the same report.
+    assert len({json.dumps(batch) for batch in posted(session)}) == 1
+
+
 def test_reports_that_were_drawn_with_cryptography_wait_without_it(
     stub, remembering, session, record, monkeypatch
 ):
