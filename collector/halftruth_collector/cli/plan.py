@@ -11,11 +11,13 @@ from halftruth_shared.results.wording import number
 
 from ..charts.planning import plan_chart
 from ..estimation.planning.planner import plan as make_plan
-from ..estimation.planning.proposals import DESIGN_NAMES, best_design
+from ..estimation.planning.proposals import best_design
 from ..estimation.planning.wording import (
+    design_notes,
     design_table,
     footnotes,
     headline,
+    lines_for,
     mechanism_notes,
     mechanism_table,
     planned_table,
@@ -55,22 +57,28 @@ def _lines(result: PlanResult) -> Iterator[str]:
     gamma = "no amplification" if result.gamma is None else f"γ = {number(result.gamma)}"
     own = next(each for each in result.mechanisms if each.own)
     yield f"Plan · {number(result.query.respondents)} respondents · {own.kind}, {gamma}"
+    if result.designs:
+        yield from ("", *_differences(result), "")
     yield from (headline(result), "")
     yield table(*planned_table(result))
     yield from footnotes(result)
     if len(result.mechanisms) > 1:
         yield from ("", table(*mechanism_table(result)))
-        yield from mechanism_notes(result)
         yield f"Most precise is {result.reason}."
+        yield from mechanism_notes(result)
     if result.promises:
         yield from ("", "Promise of the record, or of each answer:", table(*promise_table(result)))
         yield from promise_notes()
-    if result.designs:
-        yield from ("", "Smallest differences that are detected:", table(*design_table(result)))
+    if result.advice and not result.designs:
         yield from ("", *result.advice)
-        best = best_design(result.goals, result.designs)
-        if best.lines:
-            yield from ("", f"In the survey file, for {DESIGN_NAMES[best.design]}:", best.lines)
-    elif result.advice:
-        yield from ("", " ".join(result.advice))
     yield from ("", *result.protection)
+
+
+def _differences(result: PlanResult) -> Iterator[str]:
+    """Yield what is said of the differences that are to be detected."""
+    yield from result.advice
+    yield from ("", "Smallest differences that are detected:", table(*design_table(result)))
+    yield from design_notes(result)
+    best = best_design(result.goals, result.designs)
+    if best.lines:
+        yield from ("", lines_for(best), "", best.lines.strip())

@@ -47,8 +47,8 @@ class PlanQuery(Request, frozen=True, kw_only=True):
                 ge=1e-9,
                 lt=1,
                 examples=[0.01],
-                description="Margin wanted of shares and differences, for which to say how many"
-                " respondents it needs.",
+                description="Wanted margin of shares and differences: says how many respondents it"
+                " takes.",
             ),
         ]
         | None
@@ -73,8 +73,8 @@ class PlanQuery(Request, frozen=True, kw_only=True):
             Meta(
                 min_length=1,
                 max_length=40,
-                description="Differences to detect, as in 'drugs by sex: 10 points': says which"
-                " tables the survey file should name for them.",
+                description="Difference to detect, as in 'drugs by sex: 10 points': says from which"
+                " difference on designs detect it, and what the survey file needs for the best.",
                 extra={"written": "of: outcome by group: points"},
             ),
         ]
@@ -97,8 +97,8 @@ class PlanQuery(Request, frozen=True, kw_only=True):
                 ge=6,
                 le=99,
                 examples=[10],
-                description="Of how many in 100 people something may be believed afterwards that"
-                " was believed of 5: says the largest γ for that behind a relay, and its margins.",
+                description="How likely a report may make, in percent, what was 5 % likely: plans"
+                " the survey behind a relay with the largest γ for this bound.",
             ),
         ]
         | None
@@ -107,7 +107,7 @@ class PlanQuery(Request, frozen=True, kw_only=True):
     target: TargetOf = "population"
     alone: Annotated[
         bool,
-        Meta(description="Whether no other mechanism and `max_length` is planned."),
+        Meta(description="Plan the survey alone, without other mechanisms and designs."),
     ] = False
 
 

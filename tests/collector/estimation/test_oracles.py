@@ -271,12 +271,12 @@ def test_both_promises_are_stated_for_all_mechanisms_and_protocols():
         "gamma-diagonal": record,
         "randomized-gamma-diagonal": record,
         "randomized-response": each,
-        "optimized unary encoding, whole record": record,
-        "optimized local hashing, whole record": record,
-        "subset selection, whole record": record,
-        "optimized unary encoding, each question": each,
-        "optimized local hashing, each question": each,
-        "subset selection, each question": each,
+        "optimized unary encoding (whole record)": record,
+        "optimized local hashing (whole record)": record,
+        "subset selection (whole record)": record,
+        "optimized unary encoding (each question)": each,
+        "optimized local hashing (each question)": each,
+        "subset selection (each question)": each,
     }
     collected = [each.name for each in result.mechanisms if each.collected]
     assert collected == list(found)[:4]
@@ -291,8 +291,8 @@ def test_designs_for_wanted_tables_are_compared_if_there_are_any():
     result = plan(own, PlanQuery(respondents=5_000, detect=detect))
     names = [each.name for each in result.mechanisms if each.kind == "split-questionnaire"]
     assert names[-2:] == [
-        "split-questionnaire, wanted tables",
-        "split-questionnaire, wanted tables and groups of answers",
+        "split-questionnaire (wanted tables)",
+        "split-questionnaire (wanted tables and groups of answers)",
     ]
     assert result.grouped == ["age"]
     widths = {}
@@ -304,7 +304,7 @@ def test_designs_for_wanted_tables_are_compared_if_there_are_any():
     assert min(widths, key=widths.get) == names[-1]
     # A query with groups wants their tables.
     result = plan(own, PlanQuery(respondents=5_000, groups=["age"], questions=["voted"]))
-    assert "split-questionnaire, wanted tables" in [each.name for each in result.mechanisms]
+    assert "split-questionnaire (wanted tables)" in [each.name for each in result.mechanisms]
 
 
 def test_other_mechanisms_are_planned_in_detail_and_read_in_the_groups_of_the_survey():
@@ -330,7 +330,7 @@ def test_other_mechanisms_are_planned_in_detail_and_read_in_the_groups_of_the_su
     result = plan(survey, PlanQuery(respondents=respondents))
     assert result.grouped == ["age"]
     by_name = {each.name: each for each in result.mechanisms}
-    assert "split-questionnaire, wanted tables" in by_name  # without groups
+    assert "split-questionnaire (wanted tables)" in by_name  # without groups
     sums = np.zeros((3, 6))
     for place, answers in enumerate(AGES.values()):
         sums[place, [int(answer[1:]) for answer in answers]] = 1

@@ -1,6 +1,7 @@
 """Designs proposed for differences to detect, against plans and surveys of what they propose."""
 
 import operator
+import re
 import tomllib
 from dataclasses import replace
 
@@ -47,7 +48,7 @@ def planned():
 def changed(design):
     """Return the survey whose file has the lines of a design."""
     if design.design == "tables of groups":
-        lines, collapsed = design.lines.split("# age\n")
+        lines, collapsed = design.lines.split("# for the question age\n")
     else:
         lines, collapsed = design.lines, ""
     return Survey.from_toml(file_of(MECHANISM.replace("max_length = 2\n", lines), collapsed))
@@ -76,7 +77,7 @@ def test_designs_are_compared_for_the_goals(planned):
 
 def test_the_lines_of_each_design_make_the_survey_that_was_planned(planned):
     for design in planned.designs[1:]:
-        assert tomllib.loads(f"[mechanism]\n{design.lines.partition('# age')[0]}")
+        assert tomllib.loads(f"[mechanism]\n{design.lines.partition('# for')[0]}")
         other = changed(design)
         query = query_of(DETECT, 4_000)
         again = plan(other, query).designs[0]
@@ -97,13 +98,14 @@ def test_advice_says_what_is_detectable_and_what_would_do(planned):
 def test_the_number_of_respondents_that_is_named_is_enough():
     detect = ["drugs by age: 10 points"]
     result = plan(SURVEY, query_of(detect))
-    [said] = [line for line in result.advice if line.startswith("It would need about")]
+    [said] = [line for line in result.advice if " respondents would be enough" in line]
     needed = int("".join(filter(str.isdigit, said)))
     more = plan(SURVEY, query_of(detect, needed))
     best = best_design(more.goals, more.designs)
     assert best.detectable[0] == pytest.approx(0.1, rel=0.05)
-    [gamma] = [line for line in result.advice if line.startswith("Or γ = ")]
-    value = gamma.removeprefix("Or γ = ").partition(":")[0]
+    [gamma] = [line for line in result.advice if line.startswith("Or a larger γ: ")]
+    value, own = re.findall(r"\(γ = (\d+)\)", gamma)
+    assert own == "19"
     larger = Survey.from_toml(file_of(MECHANISM.replace('"19"', f'"{value}"')))
     again = plan(larger, query_of(detect))
     assert best_design(again.goals, again.designs).detectable[0] <= 0.1
@@ -125,7 +127,7 @@ def test_sentences_state_the_difference_for_even_answers_and_for_a_small_group(p
         even, rare = (f"{100 * each[0]:.2g}" for each in (design.detectable, design.rare))
         assert f"{even} points or more (at 20\u202f%: {rare} points)" in drugs
     # Without the groups of ages no difference is detected, so only the best design has numbers.
-    assert "detects no difference" in voted
+    assert voted.endswith(" and none as the survey is.")
     assert f"{100 * best.detectable[1]:.2g} points or more (at 20\u202f%:" in voted
 
 
@@ -134,8 +136,8 @@ def test_goals_that_no_design_detects_still_have_a_best_design_and_a_number_of_r
     result = plan(SURVEY, query_of(detect, 100))
     assert [each.detectable for each in result.designs] == [[None]] * 4
     assert [each.rare for each in result.designs] == [[None]] * 4
-    [said] = [line for line in result.advice if line.startswith("It would need about")]
-    assert said.endswith(" respondents with wanted tables and groups of answers.")
+    [said] = [line for line in result.advice if line.startswith("About ")]
+    assert said.endswith(" respondents would be enough with wanted tables and groups of answers.")
     needed = int("".join(filter(str.isdigit, said)))
     again = plan(SURVEY, query_of(detect, needed))
     best = best_design(again.goals, again.designs)
@@ -150,7 +152,7 @@ def test_a_survey_that_has_the_best_design_still_gets_a_number_of_respondents():
         line.partition(" with ")[0]
         for survey in (SURVEY, changed(plan(SURVEY, query_of(detect)).designs[-1]))
         for line in plan(survey, query_of(detect)).advice
-        if line.startswith("It would need about")
+        if line.startswith("About ")
     ]
     assert len({*needed}) == 1
     assert len(needed) == 2
@@ -171,7 +173,9 @@ def collapsed_of(attribute):
     survey = Survey("s", "S", schema, SplitQuestionnaire.for_amplification(schema, 19, (), 2))
     detect = [f"drugs by {attribute.name}: 10 points"]
     result = plan(survey, PlanQuery(respondents=10**6, detect=detect, alone=True))
-    yield tomllib.loads(result.designs[-1].lines.partition("# age\n")[2])["collapsed"]
+    yield tomllib.loads(result.designs[-1].lines.partition("# for the question age\n")[2])[
+        "collapsed"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from halftruth_shared.deadlines import check_deadline
 from ..reliability import UNDETERMINED
 from .margins import Expectation
 from .summaries import Chosen, median, planned_margins, some_of
-from .wording import points
+from .wording import points, times
 
 #: Margins whose ratio is below this count as equal.
 _EQUAL = 1.01
@@ -63,18 +63,15 @@ def recommend(plans: Sequence[MechanismPlan]) -> tuple[MechanismPlan, str]:
         elif its < UNDETERMINED:
             said += f", {points(its)} with {plans[second].name}"
         elif width < UNDETERMINED:
-            said += ", which the reports of no other mechanism determine"
+            said += ", unknown with every other mechanism"
     if best.times_bound is not None:
         said += (
-            f"; its error is {best.times_bound:.3g} times the least of an unbiased estimate at"
-            " this amplification"
+            f"; its error is {times(best.times_bound)} times the least of an unbiased estimate"
+            " at this γ"
         )
     own, answer = plans[0].answer_amplification, best.answer_amplification
     if own is not None and answer is not None and answer > _EQUAL * own:
-        said += (
-            "; but to someone who already knows all other answers, the amplification of a single"
-            f" answer is {answer:.3g} then, and {own:.3g} with {plans[0].name}"
-        )
+        said += f"; but γ of one answer is {answer:.3g} then, and {own:.3g} with {plans[0].name}"
     return best, said
 
 

@@ -174,14 +174,14 @@ def _publish(chosen: Chosen, redesign: _Redesign) -> Iterator[str]:
             gains.append((after / before, j, before, after))
     if gains:
         parts = [
-            f"{quoted(attributes[j].name)} from {points(before)} to {points(after)}"
+            f"{points(after)} instead of {points(before)} by {quoted(attributes[j].name)}"
             for _, j, before, after in sorted(gains)[:_NAMED]
         ]
         listed = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
         yield (
-            f"A public question makes groups of it more precise, shares within groups of {listed}."
-            " It is sent unchanged and can be read by the collector, so it has to be one that needs"
-            " no protection."
+            f"A question that needs no protection can be public. Shares within its groups would"
+            f" then be known to {listed}. Its answers are sent unchanged, and the collector can"
+            " read them."
         )
 
 
@@ -226,8 +226,8 @@ def _ask_fewer(chosen: Chosen, redesign: _Redesign) -> Iterator[str]:
     few, many = 2, len(free)
     if within(few) > wanted:
         yield (
-            f"{len(free)} questions are not too many: even with two of them shares within groups"
-            f" would not be known to {half_width(wanted)}. It takes more respondents."
+            f"No number of questions gives {half_width(wanted)} for shares within groups: with two"
+            f" questions it is {points(within(few))}. It takes more respondents."
         )
         return
     while many - few > 1:
@@ -235,8 +235,8 @@ def _ask_fewer(chosen: Chosen, redesign: _Redesign) -> Iterator[str]:
         middle = (few + many) // 2
         few, many = (middle, many) if within(middle) <= wanted else (few, middle)
     yield (
-        f"{len(free)} perturbed questions are too many for {half_width(wanted)} of shares within"
-        f" groups: with the first {few} of them it would be {points(within(few))}."
+        f"For {half_width(wanted)} of shares within groups, ask only the first {few} of the"
+        f" {len(free)} perturbed questions: {points(within(few))}."
     )
 
 

@@ -123,7 +123,7 @@ def compare_with(
             continue
         # The survey can have this design itself.
         if has_groups or design.perturbation.mechanism.parameters() != own.mechanism.parameters():
-            name = f"{kind}, {DESIGN_NAMES[design.name]}"
+            name = f"{kind} ({DESIGN_NAMES[design.name]})"
             every.append(Compared(kind, name, False, design.perturbation))
     for mechanism in MECHANISMS:
         present = any(each.kind == mechanism.kind for each in every)
@@ -156,7 +156,7 @@ def _oracles(
             ):
                 continue
             if oracle.amplification(free[:1]) > 1:
-                yield Compared(kind, f"{kind}, {of}", False, oracle)
+                yield Compared(kind, f"{kind} ({of})", False, oracle)
 
 
 def _has_groups(each: Compared) -> bool:

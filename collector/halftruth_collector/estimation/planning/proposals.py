@@ -24,7 +24,7 @@ from halftruth_shared import (
 from halftruth_shared.analyses.plan import DesignName, DesignPlan, Goal
 from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.mechanisms import WantedTables
-from halftruth_shared.rational import as_float
+from halftruth_shared.protection import Guarantee
 from halftruth_shared.results.wording import half_width, number, percent, quoted
 
 from ..bounds import optional
@@ -222,7 +222,7 @@ def _group_lines(attribute: Attribute) -> str:
         for name, answers in (attribute.collapsed or {}).items()
         if not set(answers) <= set(attribute.missing)
     ]
-    return f"\n# {attribute.name}\ncollapsed = {{ {', '.join(groups)} }}\n"
+    return f"\n# for the question {attribute.name}\ncollapsed = {{ {', '.join(groups)} }}\n"
 
 
 def _planned(chosen: Chosen, goals: Sequence[Goal], design: Design) -> DesignPlan:
@@ -279,30 +279,32 @@ def _farthest(goals: Sequence[Goal], plan: DesignPlan) -> float:
 
 
 def _verdicts(goals: Sequence[Goal], own: DesignPlan, best: DesignPlan) -> Iterator[str]:
-    """Say of each goal from which difference on it is detected, now and by the best design."""
+    """Say of each goal whether it is detected, and which differences are, now and at best."""
     for place, goal in enumerate(goals):
         about = f"{goal.outcome} by {goal.group}, {_points(goal.difference)}"
         now, then = own.detectable[place], best.detectable[place]
+        name, least = DESIGN_NAMES[best.design], _least(own, place)
         if now is not None and now <= goal.difference:
-            yield f"{about}: detected. The survey as it is detects {_least(own, place)}."
-            continue
-        said = f"{about}: the survey as it is detects "
-        said += "no difference" if now is None else f"only {_least(own, place)}"
-        with_best = f"with {DESIGN_NAMES[best.design]}"
-        if best is own:
-            yield f"{said}."
+            yield f"{about}: detected. Detected are {least}."
         elif then is None:
-            yield f"{said}, not even {with_best}."
+            yield f"{about}: not detected. No difference is, by any design."
+        elif best is own:
+            yield f"{about}: not detected. Detected are {least}."
         elif then <= goal.difference:
-            yield f"{said}; {with_best} it detects {_least(best, place)}."
+            at_best = f"{about}: detected with {name}. Detected are {_least(best, place)}"
+            yield f"{at_best}, and {least} as the survey is."
         else:
-            yield f"{said}, and {with_best} only {_least(best, place)}."
+            at_best = f"{about}: not detected. Detected are {_least(best, place)} with {name}"
+            yield f"{at_best}, and {least} as the survey is."
 
 
 def _least(plan: DesignPlan, place: int) -> str:
-    """Say from which difference on a design detects it, for even answers and a small group."""
-    said = f"{_points(plan.detectable[place])} or more"
-    if plan.rare is None or _points(plan.rare[place]) == _points(plan.detectable[place]):
+    """Say which differences a design detects, for even answers and for a small group."""
+    least = plan.detectable[place]
+    if least is None:
+        return "none"
+    said = f"{_points(least)} or more"
+    if plan.rare is None or _points(plan.rare[place]) == _points(least):
         return said
     return f"{said} (at {percent(RARE)}: {_points(plan.rare[place])})"
 
@@ -317,11 +319,11 @@ def _further(
     needed = _respondents(chosen, goals, gamma, best)
     if needed is not None:
         which = DESIGN_NAMES[best.design]
-        yield f"It would need about {number(needed, 0)} respondents with {which}."
+        yield f"About {number(needed, 0)} respondents would be enough with {which}."
     if (larger := _enough(chosen, goals, gamma, best)) is not None:
         yield (
-            f"Or γ = {number(as_float(larger))}: a report could then make what was believed of 5"
-            f" of 100 people believed of up to {_believed(larger)}, now of {_believed(gamma)}."
+            f"Or a larger γ: a report could then raise a belief {Guarantee(larger)}, and now"
+            f" {Guarantee(gamma)}."
         )
     outcomes = list(dict.fromkeys(goal.outcome for goal in goals))
     fits = 0
@@ -337,7 +339,7 @@ def _further(
             high = middle - 1
     if fits:
         first = ", ".join(map(quoted, outcomes[:fits]))
-        yield f"Or fewer outcomes: this many respondents are enough for {first}."
+        yield f"Or fewer outcomes: this number of respondents is enough for {first} alone."
 
 
 def _replanned(
@@ -394,12 +396,6 @@ def _enough(
             slope = min((still - over) / (now - place), _LEAST_SLOPE) * _CAREFUL
         place, over = now, still
     return None
-
-
-def _believed(gamma: Fraction) -> int:
-    """Return how many of 100 people may be believed to have what 5 had, at most."""
-    odds: float = 5 * as_float(gamma)
-    return math.ceil(100 * odds / (95 + odds))
 
 
 def _rounded_up(count: float) -> int:

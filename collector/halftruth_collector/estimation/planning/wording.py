@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
-from halftruth_shared.analyses.plan import Planned, PlannedMargin, PlanResult
+from halftruth_shared.analyses.plan import DesignPlan, Planned, PlannedMargin, PlanResult
 from halftruth_shared.protection import Guarantee
 from halftruth_shared.protection import percent as at_most
 from halftruth_shared.relayed import delta_of
@@ -84,7 +84,7 @@ def mechanism_table(result: PlanResult) -> tuple[list[str], list[list[str]]]:
                 plan.name + (" (the survey's)" if plan.own else ""),
                 medians.get("share", _UNKNOWN),
                 medians.get("share_within", ""),
-                "" if plan.times_bound is None else f"{plan.times_bound:.3g}",
+                "" if plan.times_bound is None else times(plan.times_bound),
                 value(plan.amplification, None),
                 value(plan.answer_amplification, None),
             ]
@@ -137,15 +137,15 @@ def mechanism_notes(result: PlanResult) -> Iterator[str]:
     """Yield the definitions of the comparison of mechanisms."""
     if result.grouped:
         named = ", ".join(map(quoted, result.grouped))
-        yield f"Within a group: of the wanted pairs, with the groups of answers of {named} for all."
+        yield f"Within a group: of the wanted pairs, with groups of the answers to {named}."
     elif result.goals:
         yield "Within a group: of the wanted pairs."
     if all(plan.collected for plan in result.mechanisms):
         return
     yield (
-        "Whole record, each question: protocols of the literature, by their formulas, which ask for"
-        " all answers as one, or for each with its part of γ. They are here for comparison, and"
-        " cannot be chosen. k-ary randomized response is gamma-diagonal for the whole record, and"
+        "Whole record, each question: protocols of the literature, by closed formulas. They ask for"
+        " the whole record as one answer, or for each question with a part of γ. halftruth has no"
+        " such reports, except k-ary randomized response: gamma-diagonal for the whole record, and"
         " randomized-response for each question."
     )
     yield (
@@ -155,24 +155,50 @@ def mechanism_notes(result: PlanResult) -> Iterator[str]:
 
 
 def design_table(result: PlanResult) -> tuple[list[str], list[list[str]]]:
-    """Return heads and lines of the comparison of designs for what is to be detected."""
-    heads = ["design"]
-    for goal in result.goals:
-        heads += [f"{goal.outcome} by {goal.group}"]
-        heads += [_AT_RARE] * (not result.pilot)
-    heads += ["share of an answer", "worst"]
+    """Return heads and lines of the smallest differences that each design detects.
+
+    A goal has a second line if a small group makes a difference.
+    """
+    heads = ["difference between groups", *(DESIGN_NAMES[plan.design] for plan in result.designs)]
     lines = []
-    for plan in result.designs:
-        line = [DESIGN_NAMES[plan.design]]
-        for place, least in enumerate(plan.detectable):
-            line.append(formatted("detectable_difference", least))
-            if plan.rare is not None:
-                line.append(formatted("detectable_difference", plan.rare[place]))
-        worst = "" if plan.worst_of is None else f" ({plan.worst_of})"
-        line.append(formatted("share", plan.share))
-        line.append(f"{formatted('share', plan.worst_share)}{worst}")
-        lines.append(line)
+    for place, goal in enumerate(result.goals):
+        even = [_least(plan.detectable[place]) for plan in result.designs]
+        about = f"{goal.outcome} by {goal.group}"
+        lines.append([f"{about}: {_least(goal.difference)}", *even])
+        rare = [_least(plan.rare[place]) for plan in result.designs if plan.rare is not None]
+        if rare and rare != even:
+            lines.append([f"{about}, {_AT_RARE}", *rare])
+    shares = [formatted("share", plan.share) for plan in result.designs]
+    lines.append(["margin of the share of an answer", *shares])
+    lines.append(["the largest of these", *map(_worst_share, result.designs)])
     return heads, lines
+
+
+def design_notes(result: PlanResult) -> Iterator[str]:
+    """Yield the definitions of the table of designs."""
+    yield "Detected: significant at 5 % in 80 % of surveys."
+    if not result.pilot:
+        yield (
+            "Answers are assumed to be evenly spread."
+            f" {_AT_RARE.capitalize()}: if only {percent(RARE)} of the people are in one of the two"
+            " groups."
+        )
+
+
+def lines_for(plan: DesignPlan) -> str:
+    """Say where the lines of a design belong."""
+    return (
+        f"For {DESIGN_NAMES[plan.design]}, these lines of the survey file take the place of"
+        " max_length, lengths, views and tables:"
+    )
+
+
+def _least(difference: float | None) -> str:
+    return formatted("detectable_difference", difference)
+
+
+def _worst_share(plan: DesignPlan) -> str:
+    return f"{formatted('share', plan.worst_share)} ({plan.worst_of})" if plan.worst_of else ""
 
 
 def _medians(margins: Sequence[PlannedMargin]) -> dict[Planned, str]:
@@ -208,6 +234,11 @@ def formatted(quantity: Planned, width: float | None) -> str:
     if quantity == "mean" and width < UNDETERMINED:
         return f"±{percent(width, 1)}"
     return points(width)
+
+
+def times(ratio: float) -> str:
+    """Return a ratio in words, with three digits."""
+    return number(float(f"{ratio:.3g}"))
 
 
 def points(width: float) -> str:
@@ -272,8 +303,8 @@ def definition(confidence: float, pilot: bool) -> str:
     """Say what planned margins are."""
     answers = "the answers of the pilot" if pilot else "evenly spread answers"
     return (
-        f"Margins: half-widths of {percent(confidence)} intervals for {answers}; typical is the"
-        " median over questions or pairs of them, worst the worst of these."
+        f"Margins: half-widths of {percent(confidence)} intervals for {answers}. Typical is the"
+        " median over the questions, or pairs of questions, and worst the largest."
     )
 
 
@@ -282,15 +313,14 @@ def footnotes(result: PlanResult) -> Iterator[str]:
     yield definition(result.query.confidence, result.pilot)
     if _plans_rare(result):
         yield (
-            f"{_AT_RARE.capitalize()}: typical if {percent(RARE)} of the people are in the group or"
-            " in one of the two, or give the answer whose odds are compared, where evenly spread"
-            " answers make it more. Rarer answers and strong associations widen margins further;"
-            " a pilot shows by how much."
+            f"{_AT_RARE.capitalize()}: the typical margin if only {percent(RARE)} of the people are"
+            " in the group, or in one of two groups, or give the answer of the odds ratio. Margins"
+            " are still wider for rarer answers and strong associations; a pilot shows by how much."
         )
     if any(each.quantity in _DETECTABLE for each in result.margins):
         yield (
-            "Detectable: significant at 5 % in 80 % of surveys, a share as above 0; an association"
-            " is Cramér's V."
+            "Detectable: significant at 5 % in 80 % of surveys. A share is compared with 0; an"
+            " association is Cramér's V."
         )
     if (relayed := result.relayed) is not None:
         yield (
@@ -307,8 +337,10 @@ def footnotes(result: PlanResult) -> Iterator[str]:
             # Of many pairs some are examined; others are not identified, or too large.
             looked_at = min(each.possible, MAX_PAIRS)
             if each.examined == looked_at:
-                yield f"{each.examined} of {each.possible} pairs of questions were looked at."
+                yield f"Pairs: {each.examined} of {each.possible} are planned, chosen at random."
             else:
-                which = f"{each.examined} of {looked_at} pairs of questions"
-                which += " that were looked at" * (looked_at < each.possible)
-                yield f"The reports identify {which}, without tables that are too large."
+                chosen = f" chosen at random from {each.possible}" * (looked_at < each.possible)
+                yield (
+                    f"Pairs: {each.examined} of {looked_at}{chosen} are planned; the reports do not"
+                    " identify the others, or their tables are too large."
+                )

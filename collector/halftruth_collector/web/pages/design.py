@@ -21,11 +21,13 @@ from ... import operations
 from ...dry_run import allowed_by_form, check_survey
 from ...errors import TooLarge
 from ...estimation.planning.planner import plan
-from ...estimation.planning.proposals import DESIGN_NAMES, best_design
+from ...estimation.planning.proposals import best_design
 from ...estimation.planning.wording import (
+    design_notes,
     design_table,
     footnotes,
     headline,
+    lines_for,
     mechanism_notes,
     mechanism_table,
     planned_table,
@@ -259,10 +261,11 @@ def _results(survey: Survey | None) -> dict[str, Any]:
         return results | {"plan_problem": str(error)}
     if planned.designs:
         best = best_design(planned.goals, planned.designs)
-        results |= {"best": best, "best_name": DESIGN_NAMES[best.design]}
+        results |= {"best": best, "lines_for": lines_for(best)}
     return results | {
         "planned": planned,
         "designs": design_table(planned) if planned.designs else None,
+        "design_notes": list(design_notes(planned)),
         "headline": headline(planned),
         "margins": planned_table(planned),
         "footnotes": list(footnotes(planned)),
