@@ -1,18 +1,22 @@
 """Designs proposed for differences to detect, against plans and surveys of what they propose."""
 
+import json
 import operator
 import re
 import tomllib
 from dataclasses import replace
+from html import unescape
 
 import numpy as np
 import pytest
+from halftruth_collector import operations
 from halftruth_collector.analyses import AnalysisContext
 from halftruth_collector.analyses.answering import answer
 from halftruth_collector.analyses.comparison import ANALYSIS, ComparisonQuery
 from halftruth_collector.estimation import Counts
 from halftruth_collector.estimation.planning.planner import plan
 from halftruth_collector.estimation.planning.proposals import best_design
+from halftruth_collector.web.pages.session import COOKIE
 from halftruth_shared import ParameterError, Schema, SchemaError, SplitQuestionnaire, Survey
 from halftruth_shared.analyses.plan import PlanQuery
 
@@ -30,6 +34,12 @@ def file_of(mechanism=MECHANISM, collapsed=""):
 
 
 SURVEY = Survey.from_toml(file_of())
+
+#: A survey whose plan takes little time.
+SMALL = f'id = "s"\ntitle = "S"\n{MECHANISM}' + "".join(
+    f'[[attributes]]\nname = "{name}"\ncategories = {[f"a{k}" for k in range(size)]}\n'
+    for name, size in (("drugs", 2), ("town", 3), ("trust", 3), ("mood", 3))
+)
 DETECT = ["drugs by sex: 10 points", "voted by age: 20 points"]
 
 
@@ -232,3 +242,30 @@ def test_a_survey_of_wanted_tables_is_planned_for_these(planned):
     assert within.worst_of in (["sex", "drugs"], ["age", "voted"])
     # Advice on lengths would be about other views.
     assert not any("max_length" in sentence for sentence in result.advice)
+
+
+def test_command_call_and_page_begin_with_what_is_detected(
+    command, http, analyst, store, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s.toml").write_text(SMALL, encoding="utf-8")
+    words = ("s.toml", "--respondents=4000", "--detect=drugs by town: 15 points")
+    result = json.loads(command("plan", *words, "--json")[1])
+    body = {"survey": json.loads(Survey.from_toml(SMALL).canonical_json)}
+    body |= {"respondents": 4_000, "detect": ["drugs by town: 15 points"]}
+    answered = http.post("/v1/plan", json=body, headers=analyst).get_json()
+    assert (answered["designs"], answered["advice"]) == (result["designs"], result["advice"])
+    said = command("plan", *words)[1]
+    _, empty, first, *_ = said.splitlines()
+    assert (empty, first) == ("", result["advice"][0])
+    assert first.startswith("drugs by town, 15 points: detected with wanted tables")
+    best = next(each for each in result["designs"] if each["lines"].startswith("\n[[mechanism"))
+    assert best["lines"].strip() in said
+    assert said.index(first) < said.index(best["lines"].strip()) < said.index("Typical margins")
+    http.set_cookie(COOKIE, operations.create_token(store, "operator"), path="/operate/")
+    form = {"survey": SMALL, "do": "check", "respondents": "4000"}
+    form |= {"detect": "drugs by town: 15 points"}
+    page = unescape(http.post("/operate/design", data=form).get_data(as_text=True))
+    assert first in page
+    assert best["lines"].strip() in page
+    assert page.index(first) < page.index(best["lines"].strip()) < page.index("Typical margins")
