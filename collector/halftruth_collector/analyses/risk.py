@@ -26,10 +26,9 @@ from halftruth_shared.results.wording import percent
 
 from ..disclosure.linking import LinkingRisk, linking, linking_risk_of, shape_of
 from ..disclosure.risk_errors import LEVEL, MOST_PROBABILITIES, REPLICATES, Bands, bands_of
-from ..estimation.bounds import Array
+from ..estimation.bounds import Array, project_to_simplex
 from ..estimation.estimates import Estimates, fixed_sets
 from ..estimation.intervals import table_intervals
-from ..estimation.likelihood import project_to_simplex
 from ..estimation.reconstruction import of_table, reconstruction
 from ..estimation.reliability import NOT, USABLE
 from ..estimation.report_model import ReportKinds

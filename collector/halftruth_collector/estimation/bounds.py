@@ -17,6 +17,14 @@ Array = NDArray[np.float64]
 Q = TypeVar("Q", bound=Request)
 
 
+def project_to_simplex(values: Array) -> Array:
+    """Project values onto the simplex: max(x − t, 0) with the t for which they sum to 1."""
+    ordered = np.sort(values, axis=None)[::-1]
+    shifts = (np.cumsum(ordered) - 1) / np.arange(1, values.size + 1)
+    shift = shifts[np.flatnonzero(ordered > shifts)[-1]]
+    return np.asarray(np.maximum(values - shift, 0.0))
+
+
 def normal_quantile(alpha: float) -> float:
     """Return z such that a standard normal variable is outside ±z with probability α.
 

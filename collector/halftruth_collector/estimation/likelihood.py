@@ -25,7 +25,7 @@ from halftruth_shared.analyses.base import TypicalError
 from halftruth_shared.deadlines import check_deadline
 from numpy.typing import NDArray
 
-from .bounds import Array, normal_quantile
+from .bounds import Array, normal_quantile, project_to_simplex
 from .counts import Counts
 from .domain import Domain
 from .reconstruction import reconstruction
@@ -342,14 +342,6 @@ def _step(model: Likelihood, observed: Array, image: Array, table: Array) -> Arr
     # Aπ can be 0 for reports without counts.
     ratio = np.divide(observed, image, out=np.zeros_like(image), where=observed > 0)
     return table * model.adjoint(ratio)
-
-
-def project_to_simplex(values: Array) -> Array:
-    """Project values onto the simplex: max(x − t, 0) with the t for which they sum to 1."""
-    ordered = np.sort(values, axis=None)[::-1]
-    shifts = (np.cumsum(ordered) - 1) / np.arange(1, values.size + 1)
-    shift = shifts[np.flatnonzero(ordered > shifts)[-1]]
-    return np.asarray(np.maximum(values - shift, 0.0))
 
 
 def margin(table: Array, positions: Sequence[int]) -> Array:

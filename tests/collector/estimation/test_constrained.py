@@ -5,7 +5,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
-from halftruth_collector.estimation.likelihood import project_to_simplex
+from halftruth_collector.estimation.bounds import project_to_simplex
 from halftruth_shared import DomainTooLarge
 from mined import itemsets_of
 

@@ -283,6 +283,19 @@ def test_intervals_of_answers_in_detail_cover_them():
     assert (np.abs(rates - 0.95) < 4 * np.sqrt(0.95 * 0.05 / 400)).all(), rates
 
 
+def test_the_variance_of_an_estimate_far_below_zero_is_above_zero():
+    survey, rng = survey_of(), np.random.default_rng(8)
+    source, lowest = of_perturbation(survey.perturbation), 0.0
+    nobody = np.zeros((40, 3), dtype=np.int64)
+    for _ in range(200):
+        counts = Counts.from_reports(survey, survey.perturbation.reports(nobody, rng))
+        table = source.table(counts, ["income"])
+        lowest = min(lowest, table.value.min())
+        assert (table.variance() > 0).all()
+        assert np.linalg.eigvalsh(table.covariance()).min() > -1e-12
+    assert lowest < -0.5
+
+
 def test_groups_are_read_from_every_form_of_the_table():
     """The sum over groups of the expected table in detail is consistent with all reports."""
     survey = survey_of()

@@ -19,6 +19,7 @@ from halftruth_shared.analyses.base import Target
 from halftruth_shared.channels.axes import Array
 from numpy.typing import NDArray
 
+from ..bounds import project_to_simplex
 from ..table import ReportDistribution, Table
 from ..variances import UnitVariance
 
@@ -139,7 +140,9 @@ class CombinedTable(Table):
 
     def _covariance(self, target: Target) -> Array:
         table = self.sampled(0.0 if target == "population" else 1.0)
-        return table._expected_covariance(np.eye(self.value.size), self.value)
+        # Of shares that are possible: far below 0 the covariance would be negative.
+        possible = project_to_simplex(self.value)
+        return table._expected_covariance(np.eye(self.value.size), possible)
 
     def _unit_variance(self, target: Target) -> UnitVariance:
         table = self.sampled(0.0 if target == "population" else 1.0)
