@@ -72,10 +72,9 @@ def test_designs_are_compared_for_the_goals(planned):
     names = [each.design for each in planned.designs]
     assert names == ["own", "all pairs", "tables", "tables of groups"]
     own, pairs, tables, groups = planned.designs
-    # The survey's own views are for all pairs, too, but have no pairs of cells for symbols.
-    assert own.detectable[0] == pytest.approx(pairs.detectable[0], rel=0.01)
-    assert own.lines == ""
-    assert pairs.lines == "pairs = true\nmax_length = 2\n"
+    # The survey's own views are those of all pairs.
+    assert own.detectable == pairs.detectable
+    assert (own.lines, pairs.lines) == ("", "max_length = 2\n")
     assert best_design(planned.goals, planned.designs) is groups
     # No difference of groups of age is detectable by all pairs of questions.
     assert own.detectable[1] is None

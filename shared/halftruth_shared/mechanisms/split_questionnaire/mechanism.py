@@ -1,7 +1,9 @@
 """Split questionnaire with projective geometry response."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from fractions import Fraction
 from importlib import import_module
 from math import prod
 from types import ModuleType
@@ -18,6 +20,7 @@ from ...subset_responses import (
     choose_pairs,
     choose_prime,
     is_prime,
+    response,
 )
 from ..base import Mechanism, Parameters, Perturbation
 from ..gamma_diagonal import resolve_gamma
@@ -26,6 +29,9 @@ from .wanted import WantedTables, check_wanted, demands, sizes_together
 
 #: Default of the largest number of attributes of tables.
 MAX_LENGTH = 3
+
+#: Share of the information of a report that pairs of cells have to add for being proposed.
+_LEAST_GAIN = Fraction(1, 100)
 
 
 class _Answered(TypedDict):
@@ -274,8 +280,8 @@ class SplitQuestionnaire(Mechanism):
     ) -> "SplitQuestionnaire | None":
         """Optimize the views for tables of up to `max_length` attributes, three by default.
 
-        Pairs of cells are symbols if that makes some view more informative, as with ``pairs =
-        true`` in a survey file. Returns None if all attributes are public.
+        Pairs of cells are symbols if that makes reports more informative by at least 1 %, as with
+        ``pairs = true`` in a survey file. Returns None if all attributes are public.
         """
         unperturbed = [name for name in schema.names if name in public]
         most = len(schema.names) - len(unperturbed)
@@ -304,25 +310,30 @@ class SplitQuestionnaire(Mechanism):
     def _with_pairs_if_used(
         cls, schema: Schema, design: Callable[[bool | None], "SplitQuestionnaire"]
     ) -> "SplitQuestionnaire":
-        """Return the design with pairs as symbols if some of its views have them.
+        """Return the design with pairs as symbols if its reports are more informative by them.
 
         They are tried if a view has more cells than k-ary response is best for.
         """
         found = design(None)
         direct, most = choose_pairs(found.gamma, found.prime)
-
-        def has_view(smallest: int, largest: float, mechanism: "SplitQuestionnaire") -> bool:
-            views = mechanism.bind(schema).views
-            return any(smallest <= prod(view.shape) <= largest for view in views)
-
-        if most <= direct or not has_view(direct + 1, math.inf, found):
+        views = found.bind(schema).views
+        if most <= direct or all(prod(view.shape) <= direct for view in views):
             return found
         try:
             by_pairs = design(True)
         except ParameterError:
             # Pairs of cells have many symbols, perhaps too many for all views.
             return found
-        return by_pairs if has_view(direct + 1, most, by_pairs) else found
+        weights = Counter[int]()
+        for view in by_pairs.bind(schema).views:
+            weights[prod(view.shape)] += view.weight
+        gain = Fraction(0)
+        for cells in weights:
+            if direct < cells <= most:
+                other = response(found.gamma, cells, found.prime, found.direct)
+                own = response(found.gamma, cells, by_pairs.prime, direct, most)
+                gain += weights[cells] * (1 - other.information / own.information)
+        return by_pairs if gain > _LEAST_GAIN * weights.total() else found
 
     def parameters(self) -> Parameters:
         return SplitQuestionnaireParameters(
