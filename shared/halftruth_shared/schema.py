@@ -93,6 +93,14 @@ class Schema:
         return tuple(len(attribute.categories) for attribute in self.attributes)
 
     @cached_property
+    def group_shape(self) -> tuple[int, ...]:
+        """Number of groups of answers of each attribute, in tables of several attributes."""
+        return tuple(
+            len(each.groups.names) if each.collapsed else len(each.categories)
+            for each in self.attributes
+        )
+
+    @cached_property
     def size(self) -> int:
         """Number of cells n = ∏ d_j, an exact integer of any size."""
         return math.prod(self.shape)
@@ -104,7 +112,7 @@ class Schema:
         """
         if len(positions) == 1:
             return (self.shape[positions[0]],)
-        return tuple([len(self.attributes[j].groups.names) for j in positions])
+        return tuple([self.group_shape[j] for j in positions])
 
     def position(self, name: str, field: str = "attributes") -> int:
         """Return the position of an attribute that a field names.

@@ -305,7 +305,7 @@ def test_groups_of_answers_are_in_the_order_of_their_first_answers():
     assert tuple(again.schema.attributes[1].collapsed) == asked.groups.names
     assert made.schema.view_shape([0]) == (2,)
     assert made.schema.view_shape([1]) == (7,)
-    assert made.schema.view_shape([0, 1]) == (2, 5)
+    assert made.schema.view_shape([0, 1]) == made.schema.group_shape[:2] == (2, 5)
     views = {view.positions: view for view in made.perturbation.views}
     assert (views[1,].shape, views[1,].collapsed) == ((7,), frozenset())
     assert (views[0, 1].shape, views[0, 1].collapsed) == ((2, 5), {1})

@@ -35,7 +35,6 @@ from ...errors import ParameterError
 from ...schema import Schema
 from ...subset_responses import MAX_CELLS, SubsetResponse, choose_direct, is_prime, response
 from .views import MAX_SYMBOLS, MAX_VIEWS, ViewClass
-from .wanted import sizes_together
 
 Array = NDArray[np.float64]
 
@@ -99,7 +98,7 @@ Demands = Mapping[frozenset[int], float]
 def group_by_categories(schema: Schema, public: Collection[str]) -> list[Group]:
     """Group the attributes that are not public by number of categories."""
     free = [j for j, name in enumerate(schema.names) if name not in public]
-    kinds = list(zip(sizes_together(schema), schema.shape, strict=True))
+    kinds = list(zip(schema.group_shape, schema.shape, strict=True))
     groups = []
     for kind in sorted({kinds[j] for j in free}):
         positions = tuple(j for j in free if kinds[j] == kind)
@@ -126,7 +125,7 @@ def group_by_use(schema: Schema, demands: Demands) -> list[Group]:
             if position in table and other not in table
         }
 
-    together = sizes_together(schema)
+    together = schema.group_shape
     kinds = list(zip(together, schema.shape, strict=True))
     classes: list[list[int]] = []
     for j in sorted(frozenset().union(*demands)):
@@ -386,7 +385,7 @@ def decodable_prime(gamma: Fraction, cells: int, usual: int) -> int:
 
 def count_largest_table(schema: Schema, public: Collection[str], max_length: int) -> int:
     """Return the number of cells of the largest table of attributes that are not public."""
-    sizes = schema.shape if max_length == 1 else sizes_together(schema)
+    sizes = schema.shape if max_length == 1 else schema.group_shape
     free = [size for name, size in zip(schema.names, sizes, strict=True) if name not in public]
     return math.prod(sorted(free)[-max_length:])
 

@@ -25,7 +25,7 @@ from ...subset_responses import (
 from ..base import Mechanism, Parameters, Perturbation
 from ..gamma_diagonal import resolve_gamma
 from .views import ViewClass, check_unperturbed, check_views, enumerate_views
-from .wanted import WantedTables, check_wanted, demands, sizes_together
+from .wanted import WantedTables, check_wanted, demands
 
 #: Default of the largest number of attributes of tables.
 MAX_LENGTH = 3
@@ -258,7 +258,7 @@ class SplitQuestionnaire(Mechanism):
         wanted = demands(schema, tables, public)
         design = _design()
         if prime is None:
-            together = sizes_together(schema)
+            together = schema.group_shape
             cells = max(*schema.shape, *(prod(together[j] for j in table) for table, _ in wanted))
             prime = design.decodable_prime(resolved.gamma, cells, resolved.prime)
             resolved = cls(gamma, (), public, prime=prime, direct=direct, pairs=pairs)

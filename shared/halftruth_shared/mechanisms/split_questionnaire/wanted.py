@@ -67,14 +67,6 @@ class WantedTables(
         return as_float(Fraction(self.importance or 1))
 
 
-def sizes_together(schema: Schema) -> tuple[int, ...]:
-    """Return the number of categories of each attribute in tables of several attributes."""
-    return tuple(
-        len(each.groups.names) if each.collapsed else len(each.categories)
-        for each in schema.attributes
-    )
-
-
 def enumerate_tables(schema: Schema, wanted: WantedTables) -> Iterator[tuple[str, ...]]:
     """Yield the attributes of each table, the outcome first.
 
@@ -138,7 +130,7 @@ def demands(
     ParameterError
         If a name is unknown, or the tables are too many.
     """
-    together = sizes_together(schema)
+    together = schema.group_shape
     alone = {j for j, name in enumerate(schema.names) if name not in public}
     found = {frozenset([j]): ALONE for j in alone}
     named: dict[frozenset[int], float] = {}
