@@ -127,10 +127,10 @@ def errors_of_wanted_tables() -> tuple[list[str], list[list[str]]]:
     designs = {
         "all tables": (SCHEMA, SplitQuestionnaire.designed(SCHEMA, GAMMA, (), lengths)),
         "all pairs": (SCHEMA, SplitQuestionnaire.designed(SCHEMA, GAMMA, (), {1: 1.0, 2: 1.0})),
-        "wanted tables": (SCHEMA, SplitQuestionnaire.designed_for(SCHEMA, GAMMA, (), [WANTED])),
+        "wanted tables": (SCHEMA, SplitQuestionnaire.designed(SCHEMA, GAMMA, (), [WANTED])),
         "wanted tables of groups": (
             grouped,
-            SplitQuestionnaire.designed_for(grouped, GAMMA, (), [WANTED]),
+            SplitQuestionnaire.designed(grouped, GAMMA, (), [WANTED]),
         ),
     }
     rows = []

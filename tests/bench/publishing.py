@@ -42,7 +42,7 @@ def rows() -> list[list[object]]:
                 lengths = {1: 1.0, 2: 1.0}
                 mechanism = SplitQuestionnaire.designed(asked, 19, (), lengths)
             else:
-                mechanism = SplitQuestionnaire.designed_for(asked, 19, (), tables)
+                mechanism = SplitQuestionnaire.designed(asked, 19, (), tables)
             seconds = time.process_time() - start
             survey = Survey("s", "S", asked, mechanism)
             views, size = len(survey.perturbation.views), len(survey.canonical_json)

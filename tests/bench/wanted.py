@@ -143,7 +143,7 @@ def survey(name: str, design: str) -> Survey:
         mechanism = SplitQuestionnaire.designed(schema, 19, (), {1: 1.0, 2: 1.0})
     else:
         tables = [WantedTables(of=of.outcomes, by=of.groups, importance=importance)]
-        mechanism = SplitQuestionnaire.designed_for(schema, 19, (), tables)
+        mechanism = SplitQuestionnaire.designed(schema, 19, (), tables)
     return Survey("wanted", "Wanted", schema, mechanism)
 
 

@@ -17,7 +17,7 @@ OUTCOME, GROUPS = "income", ("sex", "education", "age", "workclass", "marital")
 def wanted(schema: Schema) -> SplitQuestionnaire:
     """Return the split questionnaire at γ = 19 for the tables of income by each group."""
     tables = [WantedTables(of=(OUTCOME,), by=GROUPS)]
-    return SplitQuestionnaire.designed_for(schema, 19, (), tables)
+    return SplitQuestionnaire.designed(schema, 19, (), tables)
 
 
 def all_pairs(schema: Schema) -> SplitQuestionnaire:

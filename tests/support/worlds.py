@@ -285,7 +285,7 @@ def split(longest: int, public: Sequence[str] = ()) -> Callable[[Schema], Any]:
 def wanted(*by: str | tuple[str, ...], public: Sequence[str] = ()) -> Callable[[Schema], Any]:
     """Return split questionnaires at γ = 19 for tables of the first question by some groups."""
     tables = [WantedTables(of=("q0",), by=by)]
-    return lambda schema: SplitQuestionnaire.designed_for(schema, 19, public, tables)
+    return lambda schema: SplitQuestionnaire.designed(schema, 19, public, tables)
 
 
 def keep(probability: str) -> Callable[[Schema], Any]:

@@ -33,21 +33,21 @@ def tables(schema):
     """Return views for tables of two questions by two others, which no report asks together."""
     *_, one, other = schema.names
     wanted = WantedTables(of=schema.names[:2], by=(one, other))
-    return SplitQuestionnaire.designed_for(schema, 19, (), [wanted])
+    return SplitQuestionnaire.designed(schema, 19, (), [wanted])
 
 
 def tables_of_three(schema):
     """Return views for a table of the first three questions, and one of the first and the last."""
     first, second, third, *_, last = schema.names
     wanted = WantedTables(of=(first,), by=((second, third), last))
-    return SplitQuestionnaire.designed_for(schema, 19, (), [wanted])
+    return SplitQuestionnaire.designed(schema, 19, (), [wanted])
 
 
 def tables_of_public(schema):
     """Return views for tables of two questions by an unperturbed one and by another."""
     *_, one, public = schema.names
     wanted = WantedTables(of=schema.names[:2], by=(one, public))
-    return SplitQuestionnaire.designed_for(schema, 19, (public,), [wanted])
+    return SplitQuestionnaire.designed(schema, 19, (public,), [wanted])
 
 
 def kept(schema):

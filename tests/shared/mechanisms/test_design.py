@@ -265,7 +265,7 @@ def test_proposed_views_are_answered_by_pairs_of_cells_where_that_is_more_precis
         ),
         (
             SplitQuestionnaire.for_tables(schema, 19, (), tables),
-            SplitQuestionnaire.designed_for(schema, 19, (), tables),
+            SplitQuestionnaire.designed(schema, 19, (), tables),
         ),
     ):
         by_pairs, usual = (

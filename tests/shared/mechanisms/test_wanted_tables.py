@@ -147,7 +147,7 @@ def lowest(demanded, public, start):
 def test_views_minimize_the_largest_error_of_what_is_wanted(wish):
     tables, public, wanted = WANTED[wish]
     schema, demanded = schema_of(public), factors(wanted, public)
-    mechanism = SplitQuestionnaire.designed_for(schema, GAMMA, public, tables)
+    mechanism = SplitQuestionnaire.designed(schema, GAMMA, public, tables)
     found = largest(weighted_errors(told(mechanism, schema), demanded))
     # Views are unions of wanted tables; no sets of questions are better.
     perturbation = mechanism.bind(schema)
@@ -167,7 +167,7 @@ def test_wanted_tables_are_more_precise_than_all_pairs():
     schema = Schema([Attribute(name, [str(k) for k in range(d)]) for name, d in sizes.items()])
     tables = [WantedTables(of=("q5", "q7", "q9", "q11"), by=("q0", "q1", "q2"))]
     every = SplitQuestionnaire.designed(schema, GAMMA, (), {1: 1.0, 2: 1.0})
-    few = SplitQuestionnaire.designed_for(schema, GAMMA, (), tables)
+    few = SplitQuestionnaire.designed(schema, GAMMA, (), tables)
 
     def error(mechanism, table):
         information = told(mechanism, schema)
@@ -187,7 +187,7 @@ def test_wanted_tables_are_more_precise_than_all_pairs():
 def test_attributes_that_tables_use_alike_have_equal_weights():
     schema = schema_of()
     tables = [WantedTables(of=("drugs", "voted"), by=("sex", "age"))]
-    views = SplitQuestionnaire.designed_for(schema, GAMMA, (), tables).bind(schema).views
+    views = SplitQuestionnaire.designed(schema, GAMMA, (), tables).bind(schema).views
     weights = defaultdict(int)
     for view in views:
         names = frozenset(schema.names[j] for j in view.positions)
@@ -274,12 +274,12 @@ def test_too_many_tables_are_refused():
     schema = Schema([Attribute(f"q{j}", ["no", "yes"]) for j in range(70)])
     tables = [WantedTables(of=tuple(schema.names))]
     with pytest.raises(ParameterError, match="at most 2000 tables"):
-        SplitQuestionnaire.designed_for(schema, GAMMA, (), tables)
+        SplitQuestionnaire.designed(schema, GAMMA, (), tables)
 
 
 def test_tables_that_no_view_can_have_are_refused():
     schema = Schema([Attribute(name, [str(k) for k in range(2_000)]) for name in "ab"])
     tables = [WantedTables(of=("a",), by=("b",))]
     with pytest.raises(ParameterError, match="smaller tables") as caught:
-        SplitQuestionnaire.designed_for(schema, GAMMA, (), tables)
+        SplitQuestionnaire.designed(schema, GAMMA, (), tables)
     assert caught.value.field == "tables"

@@ -76,10 +76,8 @@ class SplitQuestionnaireParameters(
         if self.views is not None:
             return SplitQuestionnaire(gamma, self.views, public, self.tables or (), **response)
         check_unperturbed(schema, public)
-        if self.tables:
-            return SplitQuestionnaire.designed_for(schema, gamma, public, self.tables, **response)
-        importance = _parse_importance(schema, public, self.max_length, self.lengths)
-        return SplitQuestionnaire.designed(schema, gamma, public, importance, **response)
+        wanted = self.tables or _parse_importance(schema, public, self.max_length, self.lengths)
+        return SplitQuestionnaire.designed(schema, gamma, public, wanted, **response)
 
 
 def _parse_importance(
@@ -215,55 +213,41 @@ class SplitQuestionnaire(Mechanism):
         schema: Schema,
         gamma: Rational,
         public: Sequence[str],
-        importance: Mapping[int, float],
+        wanted: Mapping[int, float] | Sequence[WantedTables],
         *,
         prime: int | None = None,
         direct: int | None = None,
         pairs: int | bool | None = None,
     ) -> "SplitQuestionnaire":
-        """Return the mechanism with optimal views for tables of some numbers of attributes.
+        """Return the mechanism with optimal views for some tables.
 
-        `importance` has the weight of the error of each length; the largest weighted error is
-        minimized. The default prime depends on the largest of these tables. Raises ParameterError
-        if a parameter is outside its range, or SciPy, which optimizes the views, is missing.
+        `wanted` are the tables of some numbers of attributes, as the weight of the error of each
+        number; or wanted tables, besides which each attribute alone is wanted, as `wanted.demands`
+        says. The largest weighted error is minimized. The default prime depends on the largest of
+        these tables. Raises ParameterError if a parameter is outside its range, or SciPy, which
+        optimizes the views, is missing.
         """
         resolved = cls(gamma, (), public, prime=prime, direct=direct, pairs=pairs)
+        of_lengths = wanted if isinstance(wanted, Mapping) else None
+        tables = () if isinstance(wanted, Mapping) else tuple(wanted)
+        about = demands(schema, tables, public) if of_lengths is None else []
         design = _design()
         if prime is None:
-            cells = design.count_largest_table(schema, public, max(importance))
+            if of_lengths is not None:
+                cells = design.count_largest_table(schema, public, max(of_lengths))
+            else:
+                together = (prod(schema.group_shape[j] for j in table) for table, _ in about)
+                cells = max(*schema.shape, *together)
             prime = design.decodable_prime(resolved.gamma, cells, resolved.prime)
             resolved = cls(gamma, (), public, prime=prime, direct=direct, pairs=pairs)
         answered = resolved.prime, resolved.direct, resolved.pairs or 0
-        weights = tuple(importance.items())
-        views = design.choose_views(schema, resolved.gamma, frozenset(public), weights, *answered)
-        return cls(gamma, views, public, **resolved._answered)
-
-    @classmethod
-    def designed_for(
-        cls,
-        schema: Schema,
-        gamma: Rational,
-        public: Sequence[str],
-        tables: Sequence[WantedTables],
-        *,
-        prime: int | None = None,
-        direct: int | None = None,
-        pairs: int | bool | None = None,
-    ) -> "SplitQuestionnaire":
-        """Return the mechanism with optimal views for wanted tables, and each attribute alone.
-
-        The largest weighted error is minimized, as `wanted.demands` says. Raises as `designed`.
-        """
-        resolved = cls(gamma, (), public, prime=prime, direct=direct, pairs=pairs)
-        wanted = demands(schema, tables, public)
-        design = _design()
-        if prime is None:
-            together = schema.group_shape
-            cells = max(*schema.shape, *(prod(together[j] for j in table) for table, _ in wanted))
-            prime = design.decodable_prime(resolved.gamma, cells, resolved.prime)
-            resolved = cls(gamma, (), public, prime=prime, direct=direct, pairs=pairs)
-        answered = resolved.prime, resolved.direct, resolved.pairs or 0
-        views = design.choose_views_for(schema, resolved.gamma, wanted, *answered)
+        if of_lengths is not None:
+            weights = tuple(of_lengths.items())
+            views = design.choose_views(
+                schema, resolved.gamma, frozenset(public), weights, *answered
+            )
+        else:
+            views = design.choose_views_for(schema, resolved.gamma, about, *answered)
         return cls(gamma, views, public, tables, **resolved._answered)
 
     @property
@@ -303,7 +287,7 @@ class SplitQuestionnaire(Mechanism):
     ) -> "SplitQuestionnaire":
         """Optimize the views for wanted tables, with the responses of `for_amplification`."""
         return cls._with_pairs_if_used(
-            schema, lambda pairs: cls.designed_for(schema, gamma, public, tables, pairs=pairs)
+            schema, lambda pairs: cls.designed(schema, gamma, public, tables, pairs=pairs)
         )
 
     @classmethod
