@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from functools import cached_property
+from itertools import chain
 from typing import Any, Generic, Literal, TypeVar, cast, get_args
 
 import msgspec
@@ -26,7 +27,6 @@ from halftruth_shared.analyses.base import (
 )
 from halftruth_shared.analyses.reading import Field, fields, questions_named
 from halftruth_shared.columns import Codes
-from halftruth_shared.mechanisms.split_questionnaire import enumerate_tables
 from halftruth_shared.results import NAMES, Block, EstimateColumns, Key, Labels, Result, Texts
 from halftruth_shared.results.charts import Chart
 from halftruth_shared.results.claims import Claim, Test
@@ -491,10 +491,7 @@ def wanted_pairs(survey: Survey) -> list[tuple[Attribute, Attribute]]:
     """Return the outcome and a group of the wanted tables, each pair once."""
     schema = survey_in_groups(survey).schema
     pairs = {
-        (table[0], group): None
-        for each in getattr(survey.mechanism, "tables", ())
-        for table in enumerate_tables(schema, each)
-        for group in table[1:]
+        (table[0], group): None for table in survey.mechanism.wanted(schema) for group in table[1:]
     }
     about = {name: schema.attributes[schema.position(name)] for pair in pairs for name in pair}
     return [(about[outcome], about[group]) for outcome, group in pairs]
@@ -523,12 +520,7 @@ def connected(survey: Survey, most: int) -> list[str]:
     """
     survey = survey_in_groups(survey)
     family, schema = reconstruction(survey).identified_sets, survey.schema
-    wanted = {
-        name
-        for each in getattr(survey.mechanism, "tables", ())
-        for names in enumerate_tables(schema, each)
-        for name in names
-    }
+    wanted = set(chain.from_iterable(survey.mechanism.wanted(schema)))
     every = schema.positions([each.name for each in clearest(survey)])
     about = [j for j in every if schema.names[j] in wanted]
     if len(family.largest_component(about)) < 2:

@@ -4,7 +4,7 @@ import math
 import secrets
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -153,6 +153,10 @@ class Mechanism(ABC):
         ParameterError
             If the mechanism cannot be used with this schema; names the parameter or attribute.
         """
+
+    def wanted(self, schema: Schema) -> Iterator[tuple[str, ...]]:
+        """Yield the attributes of each wanted table, the outcome first; none by default."""
+        return iter(())
 
     @classmethod
     def for_amplification(

@@ -11,7 +11,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from halftruth_shared import Attribute, ParameterError, Schema, SplitQuestionnaire, Survey
+from halftruth_shared import (
+    Attribute,
+    GammaDiagonal,
+    ParameterError,
+    Schema,
+    SplitQuestionnaire,
+    Survey,
+)
 from halftruth_shared.mechanisms import WantedTables
 from halftruth_shared.mechanisms.split_questionnaire.design import EXPONENT
 from halftruth_shared.subset_responses import (
@@ -177,6 +184,10 @@ def test_wanted_tables_are_more_precise_than_all_pairs():
         )
         return math.sqrt(spread) / math.prod(sizes[name] for name in table)
 
+    assert list(every.wanted(schema)) == list(GammaDiagonal(GAMMA).wanted(schema)) == []
+    assert set(few.wanted(schema)) == set(
+        itertools.product(("q5", "q7", "q9", "q11"), ("q0", "q1", "q2"))
+    )
     for table in itertools.product(("q0", "q1", "q2"), ("q5", "q7", "q9", "q11")):
         assert error(few, table) < 0.7 * error(every, table)
     # The others pay.

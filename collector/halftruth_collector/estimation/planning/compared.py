@@ -91,9 +91,11 @@ class Compared:
 
 def wanted_tables(survey: Survey, query: PlanQuery) -> tuple[WantedTables, ...]:
     """Return the wanted tables of a survey, or of the groups of a query; empty without any."""
-    tables: tuple[WantedTables, ...] = getattr(survey.mechanism, "tables", ())
-    if tables or not query.groups:
-        return tables
+    mechanism = survey.mechanism
+    if isinstance(mechanism, SplitQuestionnaire) and mechanism.tables:
+        return mechanism.tables
+    if not query.groups:
+        return ()
     questions = survey.schema.names if query.questions is None else query.questions
     outcomes = tuple(name for name in questions if name not in query.groups)
     return (WantedTables(of=outcomes, by=tuple(query.groups)),) if outcomes else ()

@@ -130,7 +130,7 @@ def plan(
     proposed: list[DesignPlan] = []
     if goals and gamma is not None:
         proposed, advice = propose(chosen, goals, gamma)
-    elif is_compared and gamma is not None and not getattr(survey.mechanism, "tables", ()):
+    elif is_compared and gamma is not None and not any(survey.mechanism.wanted(survey.schema)):
         # Views of wanted tables are not those of any length.
         recommended = compared[plans.index(best)].mechanism
         assert isinstance(recommended, Perturbation)  # noqa: S101 - oracles are not recommended

@@ -8,7 +8,6 @@ from functools import cached_property
 
 from halftruth_shared import DomainTooLarge, HalftruthError, ParameterError, Perturbation, Survey
 from halftruth_shared.analyses.plan import Planned, PlannedMargin, PlanQuery
-from halftruth_shared.mechanisms.split_questionnaire import enumerate_tables
 
 from ..bounds import optional
 from ..distribution import scale_of
@@ -105,8 +104,7 @@ class Chosen:
 
     def _wanted(self) -> list[Names]:
         """Return the wanted tables of two attributes, the group first."""
-        tables = getattr(self.survey.mechanism, "tables", ())
-        every = (names for each in tables for names in enumerate_tables(self.survey.schema, each))
+        every = self.survey.mechanism.wanted(self.survey.schema)
         return list(dict.fromkeys((names[1], names[0]) for names in every if len(names) == 2))
 
     def about(self, quantity: Planned) -> list[Names]:

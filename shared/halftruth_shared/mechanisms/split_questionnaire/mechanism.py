@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from importlib import import_module
 from math import prod
@@ -25,7 +25,7 @@ from ...subset_responses import (
 from ..base import Mechanism, Parameters, Perturbation
 from ..gamma_diagonal import resolve_gamma
 from .views import ViewClass, check_unperturbed, check_views, enumerate_views
-from .wanted import WantedTables, check_wanted, demands
+from .wanted import WantedTables, check_wanted, demands, enumerate_tables
 
 #: Default of the largest number of attributes of tables.
 MAX_LENGTH = 3
@@ -249,6 +249,9 @@ class SplitQuestionnaire(Mechanism):
         else:
             views = design.choose_views_for(schema, resolved.gamma, about, *answered)
         return cls(gamma, views, public, tables, **resolved._answered)
+
+    def wanted(self, schema: Schema) -> Iterator[tuple[str, ...]]:
+        return (names for each in self.tables for names in enumerate_tables(schema, each))
 
     @property
     def _answered(self) -> _Answered:
