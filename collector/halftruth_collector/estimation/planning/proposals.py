@@ -285,7 +285,7 @@ def _verdicts(goals: Sequence[Goal], own: DesignPlan, best: DesignPlan) -> Itera
         now, then = own.detectable[place], best.detectable[place]
         name, least = DESIGN_NAMES[best.design], _least(own, place)
         if now is not None and now <= goal.difference:
-            yield f"{about}: detected. Detected are {least}."
+            yield f"{about}: detected. The survey as it is detects {least}."
         elif then is None:
             yield f"{about}: not detected. No difference is, by any design."
         elif best is own:
