@@ -18,11 +18,6 @@ from ...estimation.reconstruction import of_table, reconstruction
 MOST_OFFERED = 8
 
 
-#: Fields that name the main question of a query; other questions are offered if some report asks
-#: them together with it.
-_MAIN = ("answer", "outcome", "attribute", "sensitive")
-
-
 class Offered:
     """Questions that a form offers: those that some report asks together with what was chosen.
 
@@ -37,7 +32,9 @@ class Offered:
     ) -> None:
         self._survey, self._schema = survey, survey.schema
         self._of_several = analysis.min_order > 1
-        texts = (given.get(field, ()) for field in _MAIN if field in analysis.fields)
+        # Other questions are offered if some report asks them together with the main one.
+        self._main = {name for name, each in analysis.fields.items() if each.links == "question"}
+        texts = (given.get(field, ()) for field in self._main)
         named = [text.partition("=")[0] for of_field in texts for text in of_field]
         #: The main question, if one was chosen.
         self.main = self._known(named)[:1]
@@ -60,7 +57,7 @@ class Offered:
         """Return the names that a field offers."""
         if self._every or field == "attributes":
             return [*names]
-        if field in _MAIN:
+        if field in self._main:
             return [name for name in names if not self._of_several or self._with_another(name)]
         return self.beside(self.main, names) if self.main else [*names]
 
