@@ -253,8 +253,6 @@ def _schemas(calls: tuple[Call, ...]) -> Json:
         schema.pop("title", None)
         schema["description"] = markdown(schema.get("description", ""))
         for name, member in schema.get("properties", {}).items():
-            if isinstance(member.get("default"), tuple):
-                member["default"] = list(member["default"])
             if name == "survey" and not {"type", "anyOf"} & member.keys():
                 member["$ref"] = _reference(SurveyDocument)["$ref"]
             for option in member.get("anyOf", []):

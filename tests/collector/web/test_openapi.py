@@ -302,3 +302,7 @@ def test_plain_and_sealed_reports_cannot_share_a_batch():
         assert valid(schema).is_valid(batch)
     assert valid(schema).is_valid({**plain, "reports": []})
     assert not valid(schema).is_valid(mixed)
+
+
+def test_the_document_has_json_values_alone():
+    assert json.loads(json.dumps(document())) == document()
