@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 from halftruth_shared import ParameterError
 
+from . import options
 from .output import secrets_to, write
 
 
@@ -16,15 +17,9 @@ from .output import secrets_to, write
     metavar="FILE",
     help="Write the survey to this file, not to the terminal.",
 )
-@click.option("--id", help="Id of the survey; by default derived from the name of the file.")
+@options.survey_id
 @click.option("--title", help="Title of the survey; by default the name of the file.")
-@click.option(
-    "--gamma",
-    default="19",
-    show_default=True,
-    metavar="NUMBER",
-    help="Amplification of the survey.",
-)
+@options.gamma
 @click.option(
     "--public",
     multiple=True,

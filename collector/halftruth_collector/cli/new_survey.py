@@ -17,6 +17,7 @@ from .. import survey_file
 from ..importing.conditions import fit_bin_width
 from ..importing.draft import make_name
 from ..importing.record_table import find_order
+from . import options
 from .output import write
 
 T = TypeVar("T")
@@ -60,13 +61,7 @@ _HEADING = (
     " default all other questions.",
 )
 @click.option("--respondents", type=click.IntRange(2, 10**18), help="How many people will answer.")
-@click.option(
-    "--gamma",
-    default="19",
-    show_default=True,
-    metavar="NUMBER",
-    help="Amplification of the survey.",
-)
+@options.gamma
 def new(
     file: str | None,
     title: str | None,

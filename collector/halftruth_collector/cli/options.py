@@ -115,6 +115,21 @@ secrets_file = click.option(
 )
 
 
+#: Id of a survey that is made from a file.
+survey_id = click.option(
+    "--id", help="Id of the survey; by default derived from the name of the file."
+)
+
+#: Amplification of a survey that a command makes.
+gamma = click.option(
+    "--gamma",
+    default="19",
+    show_default=True,
+    metavar="NUMBER",
+    help="Amplification of the survey.",
+)
+
+
 def closed_for(text: str) -> Callable[[C], C]:
     """Return the option for the number of days after which data are purged."""
     return click.option(

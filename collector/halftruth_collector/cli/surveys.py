@@ -105,14 +105,8 @@ def check(file: str, as_json: bool, **limits: Any) -> None:
 
 @survey.command("import")
 @click.argument("file", type=click.Path())
-@click.option("--id", help="Id of the survey; by default derived from the name of the file.")
-@click.option(
-    "--gamma",
-    default="19",
-    show_default=True,
-    metavar="NUMBER",
-    help="Amplification of the survey.",
-)
+@options.survey_id
+@options.gamma
 @click.option(
     "--toml",
     type=click.Path(),
