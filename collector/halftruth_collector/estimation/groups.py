@@ -60,6 +60,15 @@ def group_codes(attribute: Attribute) -> NDArray[np.int64]:
     return np.array(attribute.groups.codes, dtype=np.int64)
 
 
+def group_sums(codes: NDArray[np.int64]) -> Array:
+    """Return the matrix that sums answers over their groups, shape (g, d).
+
+    >>> group_sums(np.array([0, 0, 1])).tolist()
+    [[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+    return np.asarray(np.eye(codes.max() + 1)[:, codes])
+
+
 def places_beyond(schema: Schema) -> dict[int, int]:
     """Return the position beyond the schema of the other form of each collapsed attribute."""
     collapsed = [j for j, each in enumerate(schema.attributes) if each.collapsed]

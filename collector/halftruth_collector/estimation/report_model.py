@@ -22,7 +22,7 @@ from halftruth_shared.mechanisms import View
 from numpy.typing import NDArray
 
 from .counts import Counts
-from .groups import group_codes, views_in_detail
+from .groups import group_codes, group_sums, views_in_detail
 
 #: Number of pairs of a cell and a symbol that are examined at once.
 _AT_ONCE = 2**21
@@ -313,7 +313,7 @@ class _Arrangement:
         order = np.lexsort((positions, [j not in public for j in positions])).tolist()
         free = [positions[axis] for axis in order if positions[axis] not in public]
         groups = {
-            j: np.eye(len(each.groups.names))[:, group_codes(each)]
+            j: group_sums(group_codes(each))
             for j, each in enumerate(schema.attributes)
             if each.collapsed
         }

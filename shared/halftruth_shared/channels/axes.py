@@ -54,6 +54,16 @@ def joint_cell(first: Places, second: Places, shape: tuple[int, ...]) -> Places:
     return np.minimum(first, second)
 
 
+def apply_along(matrix: Array, table: Array, axis: int) -> Array:
+    """Apply a matrix along an axis of a table.
+
+    >>> apply_along(np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]), np.arange(6.0).reshape(2, 3), 1)
+    array([[1., 2.],
+           [7., 5.]])
+    """
+    return np.asarray(np.moveaxis(np.tensordot(matrix, table, axes=(1, axis)), 0, axis))
+
+
 def along_axes(steps: Sequence[Step], x: ArrayLike, shape: tuple[int, ...]) -> Array:
     """Apply the k-th step along the k-th of the last axes of `x`, which have this shape.
 

@@ -18,6 +18,7 @@ from halftruth_shared import Perturbation, Schema, Survey
 from halftruth_shared.analyses.base import Target
 from halftruth_shared.analyses.plan import Planned
 from halftruth_shared.analyses.regression import RegressionQuery
+from halftruth_shared.channels.axes import apply_along
 from halftruth_shared.deadlines import check_deadline
 
 from ..answers import answer_codes, nothing_missing
@@ -29,7 +30,7 @@ from ..distribution import means_of, scale_of
 from ..domain import Domain
 from ..equation import Equation, equation
 from ..estimates import Estimates, shares_of_table
-from ..groups import combines, group_codes, in_detail, in_groups, records_of_cells
+from ..groups import combines, group_codes, group_sums, in_detail, in_groups, records_of_cells
 from ..identified import IdentifiedSets
 from ..independence import Departures
 from ..intervals import SHARE
@@ -163,9 +164,8 @@ class Expectation:
             table = people(names)
             for axis, j in enumerate(schema.positions(names)):
                 if schema.attributes[j].collapsed:
-                    codes = group_codes(schema.attributes[j])
-                    sums = np.eye(codes.max() + 1)[:, codes]
-                    table = np.moveaxis(np.tensordot(sums, table, axes=(1, axis)), 0, axis)
+                    sums = group_sums(group_codes(schema.attributes[j]))
+                    table = apply_along(sums, table, axis)
             return np.asarray(table)
 
         tables = None if self.tables is None else _MergedTables(self)

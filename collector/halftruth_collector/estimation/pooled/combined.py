@@ -16,10 +16,11 @@ from math import prod
 
 import numpy as np
 from halftruth_shared.analyses.base import Target
-from halftruth_shared.channels.axes import Array
+from halftruth_shared.channels.axes import Array, apply_along
 from numpy.typing import NDArray
 
 from ..bounds import project_to_simplex
+from ..groups import group_sums
 from ..table import ReportDistribution, Table
 from ..variances import UnitVariance
 
@@ -43,19 +44,14 @@ class Combination:
     @classmethod
     def of(cls, detail: Array, groups: Array, group_of: NDArray[np.int64]) -> "Combination":
         """Return the maps from the covariances C and V for even answers."""
-        sums = np.eye(len(groups))[:, group_of]
+        sums = group_sums(group_of)
         gain = detail @ sums.T @ np.linalg.pinv(sums @ detail @ sums.T + groups, hermitian=True)
         return cls(np.eye(len(detail)) - gain @ sums, gain, group_of)
 
     @property
     def sums(self) -> Array:
         """B, the sums of answers over groups, shape (g, d)."""
-        return np.asarray(np.eye(self.groups.shape[1])[:, self.group_of])
-
-
-def along(matrix: Array, table: Array, axis: int) -> Array:
-    """Apply a matrix along an axis of a table."""
-    return np.asarray(np.moveaxis(np.tensordot(matrix, table, axes=(1, axis)), 0, axis))
+        return group_sums(self.group_of)
 
 
 class CombinedTable(Table):
@@ -76,8 +72,8 @@ class CombinedTable(Table):
 
     @cached_property
     def value(self) -> Array:
-        known = along(self._combination.detail, self._detail.value, self._axis)
-        return known + along(self._combination.groups, self._groups.value, self._axis)
+        known = apply_along(self._combination.detail, self._detail.value, self._axis)
+        return known + apply_along(self._combination.groups, self._groups.value, self._axis)
 
     @cached_property
     def effective_reports(self) -> Array:
@@ -90,7 +86,7 @@ class CombinedTable(Table):
         return known.reshape(self.value.shape)
 
     def report_distributions(self, shares: Array) -> Iterator[ReportDistribution]:
-        of_groups = along(self._combination.sums, shares, self._axis)
+        of_groups = apply_along(self._combination.sums, shares, self._axis)
         return self._combined(
             self._detail.report_distributions(shares), self._groups.report_distributions(of_groups)
         )
@@ -153,5 +149,5 @@ class CombinedTable(Table):
 def _mapped(matrix: Array, weights: Array, shape: Sequence[int], axis: int) -> Array:
     """Map the weights of reports for the cells of a table to those of a combined table."""
     arranged = weights.reshape(-1, *shape)
-    mapped = along(matrix, arranged, axis + 1)
+    mapped = apply_along(matrix, arranged, axis + 1)
     return mapped.reshape(len(weights), prod(mapped.shape[1:]))

@@ -13,7 +13,7 @@ from math import prod
 import numpy as np
 from halftruth_shared import DomainTooLarge, EstimateError, Perturbation
 from halftruth_shared.analyses.base import Target
-from halftruth_shared.channels.axes import Array
+from halftruth_shared.channels.axes import Array, apply_along
 from halftruth_shared.deadlines import check_deadline
 
 from ..counts import Counts
@@ -21,7 +21,7 @@ from ..groups import group_codes, places_beyond, views_in_detail
 from ..identified import IdentifiedSets
 from ..table import Reconstruction
 from ..variances import UnitVariance
-from .combined import Combination, CombinedTable, along
+from .combined import Combination, CombinedTable
 from .decoding import Decoded
 from .influence import ReportInfluence
 from .overlaps import Overlaps, Views
@@ -96,7 +96,10 @@ class PooledReconstruction(Reconstruction):
         if (j := self._combined(positions, by_view)) is None:
             return detail
         combination, axis = self._combination(j, by_view), positions.index(j)
-        of_groups, there = along(combination.sums, shares, axis), self._with_groups(positions, j)
+        of_groups, there = (
+            apply_along(combination.sums, shares, axis),
+            self._with_groups(positions, j),
+        )
         groups = self._expected(names, there, of_groups, by_view, reports)
         return CombinedTable(detail, groups, axis, combination)
 
@@ -225,8 +228,8 @@ class PooledReconstruction(Reconstruction):
                 yield positions, form
                 continue
             combination, axis = self._combination(j, by_view), positions.index(j)
-            yield positions, along(combination.detail.T, form, axis)
-            yield self._with_groups(positions, j), along(combination.groups.T, form, axis)
+            yield positions, apply_along(combination.detail.T, form, axis)
+            yield self._with_groups(positions, j), apply_along(combination.groups.T, form, axis)
 
     def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:
         """Forecast the variance of a table, if every view has its share of the reports.
