@@ -39,7 +39,7 @@ from ..estimation import Counts, Estimator
 from ..estimation.automatic import modelled
 from ..estimation.bounds import Array, normal_quantile
 from ..estimation.design_fit import contradictions
-from ..estimation.groups import survey_in_groups
+from ..estimation.groups import combines, survey_in_groups
 from ..estimation.measures import ALIASES, MEASURE_NAMES, ORDERED_NAMES
 from ..estimation.model import LoglinearModel, cached_model, completed, described
 from ..estimation.model.fit import MODEL_CELLS
@@ -279,8 +279,10 @@ def is_in_groups(survey: Survey, query: Query[Any]) -> bool:
     public = survey.perturbation.unperturbed
     if set(questions_named(query).get("where", ())) - public:
         return True
-    named = named_by(query, survey) - public - {*survey.schema.options}
-    return not query.each_alone and len(named) != 1
+    named = named_by(query, survey) - {*survey.schema.options}
+    # A query that names no perturbed question can be about all questions.
+    every = not named - public or combines(survey.perturbation, named)
+    return every and not query.each_alone
 
 
 def model_attributes(survey: Survey, query: Any) -> list[str] | None:
