@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from halftruth_collector.estimation.planning.oracles import ORACLES, Moments, OracleTables
 from halftruth_collector.estimation.planning.planner import plan
+from halftruth_collector.estimation.planning.wording import mechanism_notes
 from halftruth_shared import (
     Attribute,
     GammaDiagonal,
@@ -302,9 +303,12 @@ def test_designs_for_wanted_tables_are_compared_if_there_are_any():
         assert (within.possible, within.worst_of) == (1, ["age", "drugs"])
         widths[each.name] = math.inf if within.median is None else within.median
     assert min(widths, key=widths.get) == names[-1]
-    # A query with groups wants their tables.
+    # A query with groups wants their tables. Advice is still about lengths.
     result = plan(own, PlanQuery(respondents=5_000, groups=["age"], questions=["voted"]))
     assert "split-questionnaire (wanted tables)" in [each.name for each in result.mechanisms]
+    assert result.advice[0].startswith("Shares of answers by max_length")
+    assert any("can be public" in sentence for sentence in result.advice)
+    assert "With differences to detect" in " ".join(mechanism_notes(result))
 
 
 def test_other_mechanisms_are_planned_in_detail_and_read_in_the_groups_of_the_survey():

@@ -38,6 +38,8 @@ class Compared:
     own : bool
         Whether it is the survey's.
     mechanism : Perturbation or OracleTables
+    for_tables : bool
+        Whether it is another design for the wanted tables.
     read_as : Perturbation, optional
         A perturbation of the same questions with the groups in which tables are read; by default
         the answers of the mechanism.
@@ -47,6 +49,7 @@ class Compared:
     name: str
     own: bool
     mechanism: Perturbation | OracleTables
+    for_tables: bool = False
     read_as: Perturbation | None = None
 
     @property
@@ -126,7 +129,8 @@ def compare_with(
         # The survey can have this design itself.
         if has_groups or design.perturbation.mechanism.parameters() != own.mechanism.parameters():
             name = f"{kind} ({DESIGN_NAMES[design.name]})"
-            every.append(Compared(kind, name, False, design.perturbation))
+            for_tables = design.name != "all pairs"
+            every.append(Compared(kind, name, False, design.perturbation, for_tables))
     for mechanism in MECHANISMS:
         present = any(each.kind == mechanism.kind for each in every)
         perturbation = (

@@ -132,12 +132,18 @@ def plan(
         proposed, advice = propose(chosen, goals, gamma)
     elif is_compared and gamma is not None and not any(survey.mechanism.wanted(survey.schema)):
         # Views of wanted tables are not those of any length.
-        recommended = compared[plans.index(best)].mechanism
-        assert isinstance(recommended, Perturbation)  # noqa: S101 - oracles are not recommended
-        design = chosen.expectation(recommended)
+        of_lengths = [
+            (each, planned)
+            for each, planned in zip(compared, plans, strict=True)
+            if not each.for_tables and isinstance(each.mechanism, Perturbation)
+        ]
+        usual, _ = recommend([planned for _, planned in of_lengths])
+        mechanism = next(each.mechanism for each, planned in of_lengths if planned is usual)
+        assert isinstance(mechanism, Perturbation)  # noqa: S101 - oracles are left out
+        design = chosen.expectation(mechanism)
         advice = [
             *advise_length(chosen, design, gamma),
-            *advise_changes(chosen, design, gamma, best.max_length),
+            *advise_changes(chosen, design, gamma, usual.max_length),
         ]
     promises: list[PromisePlan] = []
     if not query.alone and gamma is not None and survey.mechanism.randomized_by == "device":

@@ -140,6 +140,8 @@ def mechanism_notes(result: PlanResult) -> Iterator[str]:
         yield f"Within a group: of the wanted pairs, with groups of the answers to {named}."
     elif result.goals:
         yield "Within a group: of the wanted pairs."
+    if not result.goals and any(DESIGN_NAMES["tables"] in plan.name for plan in result.mechanisms):
+        yield "With differences to detect, the plan prints the lines of the file for wanted tables."
     if all(plan.collected for plan in result.mechanisms):
         return
     yield (
