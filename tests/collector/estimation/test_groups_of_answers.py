@@ -15,6 +15,7 @@ from halftruth_collector.estimation.groups import (
     survey_in_groups,
 )
 from halftruth_collector.estimation.model.fit import feasible, fit_model, schema_of
+from halftruth_collector.estimation.planning.expected_models import expected_model
 from halftruth_collector.estimation.reconstruction import of_perturbation
 from halftruth_collector.estimation.report_model import report_probabilities
 from halftruth_shared import Attribute, ParameterError, Schema, SplitQuestionnaire, Survey
@@ -337,6 +338,19 @@ def records_of_conditions():
         for hours in range(3) if work == 1 else [3]:
             for staff in range(2) if work == 0 else [2]:
                 yield work, hours, staff
+
+
+def test_a_planned_model_of_groups_is_that_of_the_expected_counts():
+    """Reports about the question in detail alone do not count in it."""
+    survey, truth = survey_of(), population()
+    grouped = survey_in_groups(survey)
+    counts = expected_counts(grouped, truth, reports=10**9)
+    fitted = fit_model(grouped, counts)
+    people = sums_along(truth, 0)
+    planned = expected_model(grouped.schema, survey.mechanism, 10**9, people=people)
+    np.testing.assert_allclose(
+        np.diag(planned.covariance), np.diag(fitted.covariance), rtol=1e-2, atol=1e-16
+    )
 
 
 def test_some_of_a_group_can_be_asked_and_others_not():

@@ -8,7 +8,7 @@ from halftruth_shared import Mechanism, RandomizedResponse, Schema, Survey
 
 from ..bounds import Array
 from ..counts import Counts
-from ..groups import with_attributes
+from ..groups import in_detail, survey_in_groups, with_attributes
 from ..model import LoglinearModel, fit_model
 from ..model.design import Design
 from ..model.fit import PenalizedLikelihood, axes_of, is_identified, penalties, schema_of
@@ -20,6 +20,12 @@ _MANY = 10**12
 #: Number of people by whom an association is represented, so that a combination of answers that
 #: nobody has keeps a finite parameter.
 _PEOPLE = 10**6
+
+
+def planned_survey(schema: Schema, mechanism: Mechanism) -> Survey:
+    """Return a survey of a schema, read in groups of answers if the schema is."""
+    survey = Survey("plan", "Plan", in_detail(schema), mechanism)
+    return survey if survey.schema is schema else survey_in_groups(survey)
 
 
 def expected_model(
@@ -50,7 +56,7 @@ def expected_model(
     DomainTooLarge
         If the model has too many cells or parameters.
     """
-    survey = Survey("plan", "Plan", schema, mechanism)
+    survey = planned_survey(schema, mechanism)
     part = schema_of(schema, attributes)
     design = Design(part.shape, axes_of(survey, part, terms))
     reports = _expected_reports(survey)

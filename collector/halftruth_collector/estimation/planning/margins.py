@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 import scipy
-from halftruth_shared import Perturbation, Schema, Survey
+from halftruth_shared import Perturbation, Schema
 from halftruth_shared.analyses.base import Target
 from halftruth_shared.analyses.plan import Planned
 from halftruth_shared.analyses.regression import RegressionQuery
@@ -42,7 +42,7 @@ from ..regression import fit_table
 from ..subgroups import Groups
 from ..table import COVARIANCE_CELLS, Table
 from ..variances import UnitVariance
-from .expected_models import expected_model
+from .expected_models import expected_model, planned_survey
 
 #: Power and level of the test for which a difference or an association is called detectable.
 POWER, LEVEL = 0.8, 0.05
@@ -403,7 +403,7 @@ class Expectation:
             saturated = self._model_of(tuple(names), (tuple(names),))
             if saturated is not None:
                 return saturated
-        about = modelled(Survey("plan", "Plan", self.schema, self.perturbation.mechanism), names)
+        about = modelled(planned_survey(self.schema, self.perturbation.mechanism), names)
         return self._model_of(tuple(self.schema.names if about is None else about), None)
 
     @cached_property
