@@ -50,6 +50,10 @@ _MAIN = {
     "survey": "surveys:survey",
 }
 
+#: Commands that optimize designs. Their matrices are so small that threads of BLAS only wait for
+#: each other, which doubles the time. NumPy reads the number of threads when it is imported.
+_SINGLE_THREADED = ("audit", "plan")
+
 
 class Commands(click.Group):
     """Group of commands that are imported when they are used, by module and function."""
@@ -66,6 +70,8 @@ class Commands(click.Group):
         """Return the command with a name, if there is one."""
         if cmd_name not in self._places:
             return super().get_command(ctx, cmd_name)
+        if cmd_name in _SINGLE_THREADED:
+            os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         module, _, name = self._places[cmd_name].partition(":")
         command: click.Command = getattr(import_module(f"{__name__}.{module}".rstrip(".")), name)
         return command

@@ -2,17 +2,20 @@
 
 import json
 import operator
+import os
 import re
 import tomllib
 from dataclasses import replace
 from html import unescape
 
+import click
 import numpy as np
 import pytest
 from halftruth_collector import operations
 from halftruth_collector.analyses import AnalysisContext
 from halftruth_collector.analyses.answering import answer
 from halftruth_collector.analyses.comparison import ANALYSIS, ComparisonQuery
+from halftruth_collector.cli import main
 from halftruth_collector.estimation import Counts
 from halftruth_collector.estimation.planning.planner import plan
 from halftruth_collector.estimation.planning.proposals import best_design
@@ -268,3 +271,14 @@ def test_command_call_and_page_begin_with_what_is_detected(
     assert first in page
     assert best["lines"].strip() in page
     assert page.index(first) < page.index(best["lines"].strip()) < page.index("Typical margins")
+
+
+@pytest.mark.parametrize(("given", "expected"), [(None, "1"), ("2", "2")])
+def test_the_command_optimizes_designs_in_one_thread_unless_told_otherwise(
+    given, expected, monkeypatch
+):
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", given or "")
+    if given is None:
+        monkeypatch.delenv("OPENBLAS_NUM_THREADS")
+    assert main.get_command(click.Context(main), "plan").name == "plan"
+    assert os.environ["OPENBLAS_NUM_THREADS"] == expected
