@@ -146,9 +146,9 @@ def mechanism_notes(result: PlanResult) -> Iterator[str]:
         return
     yield (
         "Whole record, each question: protocols of the literature, by closed formulas. They ask for"
-        " the whole record as one answer, or for each question with a part of γ. halftruth has no"
-        " such reports, except k-ary randomized response: gamma-diagonal for the whole record, and"
-        " randomized-response for each question."
+        " the whole record as one answer, or for each question with a part of γ. Only the k-ary"
+        " randomized response among them can be chosen: gamma-diagonal is that of the whole record,"
+        " randomized-response that of each question."
     )
     yield (
         "γ of the record is that of all perturbed answers together; γ of one answer is that to"
