@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .bounds import Array, check_confidence, normal_quantile
 from .table import Table
-from .variances import RatioVariance, UnitVariance
+from .variances import RatioVariance, UnitVariance, evaluated
 
 #: Upper ends of the shares of a model are at most those on the scale of this root. For cells below
 #: 0.5 % in a table of 240 cells, with 5 000 reports about pairs, the coverage was 88, 94, 97 and
@@ -268,17 +268,21 @@ def score_sets(
     inside = np.clip(np.nan_to_num(share, nan=0.5), 0.0, 1.0)
     ends = np.zeros_like(inside), np.ones_like(inside)
 
+    polynomial = tested.polynomial()
+
     def excess(ratio: Array) -> Array:
-        return np.asarray((above - ratio * left) ** 2 - quantile**2 * tested.at(ratio))
+        variance = np.maximum(evaluated(polynomial, ratio), 0.0)
+        return np.asarray((above - ratio * left) ** 2 - quantile**2 * variance)
 
     def beyond(end: Array) -> tuple[Array, Array]:
         of_part, both, of_whole = tested.moments(end)
         leading, _, solutions = _solutions(above, left, of_part, both, of_whole, quantile)
         return leading, solutions
 
-    def crossing(outer: Array) -> Array:
-        """Return the end of the set between the estimate and 0 or 1, by bisection."""
-        inner = inside.copy()
+    def crossings() -> Array:
+        """Return the ends of the set between the estimate and 0, and 1, by bisection."""
+        outer = np.stack(ends)
+        inner = np.stack([inside, inside])
         for _ in range(_HALVINGS):
             middle = (inner + outer) / 2
             is_in = excess(middle) <= 0
@@ -287,10 +291,11 @@ def score_sets(
 
     (of_low, low), (of_high, high) = map(beyond, ends)
     below, over = excess(ends[0]) <= 0, excess(ends[1]) <= 0
+    left_of, right_of = crossings()
     # If the estimate is below 0, and 0 is not in the set, the whole set is below 0.
-    lower = np.where(below | (share < 0), low.min(0), crossing(ends[0]))
+    lower = np.where(below | (share < 0), low.min(0), left_of)
     lower = np.where((share > 1) & ~over, high.min(0), lower)
-    upper = np.where(over | (share > 1), high.max(0), crossing(ends[1]))
+    upper = np.where(over | (share > 1), high.max(0), right_of)
     upper = np.where((share < 0) & ~below, low.max(0), upper)
     bounded = (of_low > 0) & (of_high > 0) & (left > 0)
     kind = np.where(fieller.kind == INTERVAL, EVERYTHING, fieller.kind)

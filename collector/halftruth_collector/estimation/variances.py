@@ -142,9 +142,39 @@ class RatioVariance:
 
     def at(self, ratio: Array) -> Array:
         """Return the variance of a − c·x at some ratios c within 0 to 1, shape (K,)."""
-        of_part, of_both, of_whole = self.moments(ratio)
-        variance = of_part - 2 * ratio * of_both + ratio**2 * of_whole
-        return np.asarray(np.maximum(variance - ratio * (1 - ratio) * self.sampled, 0.0))
+        return np.maximum(evaluated(self.polynomial(), ratio), 0.0)
+
+    def polynomial(self) -> Array:
+        """Return the coefficients of the variance, the constant one first, shape (5, K)."""
+        # Moments at c are n + c·(e − n + b) − c²·b.
+        constants, linear, quadratic = (
+            self.nobody,
+            self.everybody - self.nobody + self.between,
+            -self.between,
+        )
+        return np.stack(
+            [
+                constants[0],
+                linear[0] - 2 * constants[1] - self.sampled,
+                quadratic[0] - 2 * linear[1] + constants[2] + self.sampled,
+                linear[2] - 2 * quadratic[1],
+                quadratic[2],
+            ]
+        )
+
+
+def evaluated(polynomial: Array, places: Array) -> Array:
+    """Return the values of K polynomials, whose constant coefficients come first, at some places.
+
+    Parameters
+    ----------
+    polynomial : ndarray, shape (degree + 1, K)
+    places : ndarray, shape (K,) or (…, K)
+    """
+    values = np.asarray(polynomial[-1])
+    for coefficient in polynomial[-2::-1]:
+        values = values * places + coefficient
+    return np.asarray(values)
 
 
 def effective_reports(reports: float, share: Array, among: int = 1) -> Array:
