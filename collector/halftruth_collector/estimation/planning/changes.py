@@ -7,6 +7,7 @@ for the same amplification.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from halftruth_shared import Attribute, Schema
@@ -53,6 +54,11 @@ class _Redesign:
     sizes: tuple[int, ...]
     public: tuple[bool, ...]
 
+    @cached_property
+    def _designs(self) -> dict[tuple[object, ...], Expectation | None]:
+        """Designs by their changes; the unchanged one is compared with each of the others."""
+        return {}
+
     def within(self, pairs: Sequence[tuple[int, int]], **change: Sequence[int]) -> float:
         """Return the typical margin of shares within groups, for pairs of group and question."""
         return self._typical([(_name(a), _name(b)) for a, b in pairs], change)
@@ -62,7 +68,10 @@ class _Redesign:
         return self._typical([(_name(j),) for j in questions], change)
 
     def _typical(self, names: Sequence[tuple[str, ...]], change: dict[str, Sequence[int]]) -> float:
-        design = self._changed(**change)
+        key = tuple((name, tuple(values)) for name, values in sorted(change.items()))
+        if key not in self._designs:
+            self._designs[key] = self._changed(**change)
+        design = self._designs[key]
         if design is None:
             return np.inf
         quantity: Planned = "share" if len(names[0]) == 1 else "share_within"

@@ -127,7 +127,19 @@ class Expectation:
         return of_perturbation(self.perturbation) if self.tables is None else self.tables
 
     def shares(self, names: Sequence[str]) -> Array:
-        """Return the assumed shares of the table of some attributes."""
+        """Return the assumed shares of the table of some attributes, not to be written to."""
+        return self._shares_of(tuple(names))
+
+    @cached_property
+    def _shares_of(self) -> Callable[[tuple[str, ...]], Array]:
+        def shares(names: tuple[str, ...]) -> Array:
+            found = self._assumed(names)
+            found.flags.writeable = False
+            return found
+
+        return cache(shares)
+
+    def _assumed(self, names: Sequence[str]) -> Array:
         if self.people is not None:
             table = self.people(names)
         else:

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 from halftruth_shared import EstimateError, Schema
@@ -303,21 +303,26 @@ class OracleTables:
         """Return true; an unknown attribute raises SchemaError."""
         return self.schema.positions(attributes) in self.identified_sets
 
-    def _factors(self, attributes: Sequence[str]) -> list[Factor]:
+    @cached_property
+    def _moments_of(self) -> Callable[[int, int], Moments]:
+        """Moments by the number of answers that are asked together, and that of each cell."""
         support = ORACLES[self.oracle]
+        gamma = self.gamma if self.whole else self._gamma_of_each
+        return cache(lambda answers, of_cell: Moments.of(support(gamma, answers), of_cell))
+
+    def _factors(self, attributes: Sequence[str]) -> list[Factor]:
         shape = [self.schema.shape[j] for j in self.schema.positions(attributes)]
         factors: list[Factor] = [
             ((axis,), UNPERTURBED) for axis, name in enumerate(attributes) if name in self.public
         ]
         asked = tuple(axis for axis, name in enumerate(attributes) if name not in self.public)
         if not self.whole:
-            gamma = self._gamma_of_each
-            factors += [((axis,), Moments.of(support(gamma, shape[axis]), 1)) for axis in asked]
+            factors += [((axis,), self._moments_of(shape[axis], 1)) for axis in asked]
         elif asked:
             every = zip(self.schema.names, self.schema.shape, strict=True)
             answers = math.prod(size for name, size in every if name not in self.public)
             own = answers // math.prod(shape[axis] for axis in asked)
-            factors.append((asked, Moments.of(support(self.gamma, answers), own)))
+            factors.append((asked, self._moments_of(answers, own)))
         return factors
 
     def expected_table(self, attributes: Sequence[str], shares: Array, reports: int) -> OracleTable:
@@ -327,5 +332,14 @@ class OracleTables:
     def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:
         """Return N times the variance of each cell, with other people evenly on other cells."""
         shape = tuple(self.schema.shape[j] for j in self.schema.positions(attributes))
-        even = np.full(shape, 1 / math.prod(shape))
-        return self.expected_table(attributes, even, 1).unit_variance_at(even, target)
+        public = tuple(name in self.public for name in attributes)
+        if (shape, public, target) not in self._variances:
+            even = np.full(shape, 1 / math.prod(shape))
+            found = self.expected_table(attributes, even, 1).unit_variance_at(even, target)
+            self._variances[shape, public, target] = found
+        return self._variances[shape, public, target]
+
+    @cached_property
+    def _variances(self) -> dict[tuple[object, ...], UnitVariance]:
+        """Unit variances of tables, which depend on nothing but numbers of answers."""
+        return {}

@@ -68,18 +68,7 @@ def plan(
     Parameters
     ----------
     survey : Survey
-    goals = goals_of(survey.schema, query.detect or ())
-    by_record = survey.promise == "record"
-    if goals and not by_record:
-        raise ParameterError(
-            "detect: designs are proposed for a γ of the record, and this survey promises by"
-            ' answer; expected a survey with promise = "record"',
-            field="detect",
-        )
-    compared = [Compared(survey.mechanism.kind, survey.mechanism.kind, True, survey.perturbation)]
-    about = chosen
-    is_compared = by_record and not query.alone
-    if is_compared and gamma is not None:
+    query : PlanQuery
     map_pieces : callable
         Plans the mechanisms, possibly in several processes.
     people : callable, optional

@@ -13,7 +13,6 @@ from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.mechanisms import View
 from numpy.typing import NDArray
 
-from ..report_model import response_of
 from ..table import ReportDistribution, check_cells
 from ..variances import effective_reports
 from .overlaps import Overlaps, Views
@@ -179,20 +178,25 @@ class ReportInfluence:
 
         Views of one kind have the same overlap with the table.
         """
-        columns, kinds = self.columns, dict[_Kind, tuple[float, float]]()
+        columns = self.columns
+        # Responses are told apart by their numbers, since hashing fractions takes long.
+        kinds = dict[tuple[int, tuple[int, ...], tuple[int, ...]], tuple[float, float]]()
+        direct = [response.is_direct for response in columns.responses]
         asked = columns.asked[:, self.positions].any(axis=1) & (self.by_view > 0)
         for number in np.flatnonzero(asked).tolist():
             check_deadline()
-            view = self.views[number]
+            view, response = self.views[number], int(columns.kind[number])
             axes = [self.positions.index(j) if j in self.positions else -1 for j in view.positions]
-            response = response_of(view)
-            if response.is_direct:
+            if direct[response]:
                 axes = [axis for axis in axes if axis >= 0]
-            kind = (response, () if response.is_direct else view.shape, tuple(axes))
+            kind = (response, () if direct[response] else view.shape, tuple(axes))
             count, _ = kinds.get(kind, (0.0, 0.0))
             strength = float(columns.strength[number] / columns.scale[number])
             kinds[kind] = (count + float(self.by_view[number]), strength)
-        return kinds
+        return {
+            (columns.responses[response], shape, axes): found
+            for (response, shape, axes), found in kinds.items()
+        }
 
 
 def _within(axes: Sequence[int]) -> list[int]:

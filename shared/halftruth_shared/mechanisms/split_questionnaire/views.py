@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import chain, combinations, product
 from math import comb, prod
 
@@ -10,7 +11,7 @@ import msgspec
 from ...deadlines import check_deadline
 from ...errors import ParameterError, SchemaError, listing
 from ...schema import Schema
-from ...subset_responses import MAX_CELLS, response
+from ...subset_responses import MAX_CELLS, SubsetResponse, response
 from ..base import View
 
 #: Largest number of views of a survey.
@@ -46,9 +47,11 @@ class ViewClass(
         return tuple(map(len, self.attributes)) if self.choose is None else self.choose
 
 
+# A design is looked at, and then bound; it may be one of two, without and with pairs.
+@lru_cache(maxsize=2)
 def enumerate_views(
     schema: Schema,
-    classes: Sequence[ViewClass],
+    classes: tuple[ViewClass, ...],
     gamma: Fraction,
     prime: int,
     direct: int,
@@ -61,7 +64,7 @@ def enumerate_views(
     many cells, or all views together have too many symbols.
     """
     views: list[View] = []
-    first = 0
+    first, responses = 0, dict[int, SubsetResponse]()
     collapsed = frozenset(
         j for j, attribute in enumerate(schema.attributes) if attribute.collapsed is not None
     )
@@ -74,7 +77,9 @@ def enumerate_views(
                 f"views: one of {cells} cells ({names}); expected at most {MAX_CELLS}",
                 field="views",
             )
-        answered = response(gamma, cells, prime, direct, pairs)
+        if cells not in responses:
+            responses[cells] = response(gamma, cells, prime, direct, pairs)
+        answered = responses[cells]
         groups = collapsed.intersection(positions) if len(positions) > 1 else frozenset[int]()
         views.append(View(positions, shape, weight, answered, first, groups))
         first += answered.symbols
