@@ -260,6 +260,13 @@ class Sqlite:
                 connection.execute("ROLLBACK")
 
 
+#: Locks the tables of reports against a compaction, in its order.
+_LOCKED = (
+    "LOCK TABLE invitations, report_ids, cells, daily_outcomes, relay_ids, relay_reports"
+    " IN ACCESS SHARE MODE"
+)
+
+
 class Postgres(Program):
     """A PostgreSQL server with one empty database; without `synced`, commits do not sync."""
 
@@ -314,6 +321,8 @@ class Postgres(Program):
         """Read the contents of the database, by default those of a collector."""
         with psycopg.connect(self.url) as connection:
             connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+            # A snapshot from before a compaction would show empty tables after it.
+            connection.execute(_LOCKED)
             return of(lambda statement: connection.execute(statement.encode()))
 
     def settle(self) -> None:
