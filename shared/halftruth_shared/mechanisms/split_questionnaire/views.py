@@ -47,11 +47,13 @@ class ViewClass(
         return tuple(map(len, self.attributes)) if self.choose is None else self.choose
 
 
-# A design is looked at, and then bound; it may be one of two, without and with pairs.
-@lru_cache(maxsize=2)
+#: Groups of attributes of a class, the number of each group in a view, and the weight of a view.
+_Class = tuple[tuple[tuple[str, ...], ...], tuple[int, ...], int]
+
+
 def enumerate_views(
     schema: Schema,
-    classes: tuple[ViewClass, ...],
+    classes: Sequence[ViewClass],
     gamma: Fraction,
     prime: int,
     direct: int,
@@ -63,6 +65,23 @@ def enumerate_views(
     lexicographic order of their positions in the schema. Raises ParameterError if a view has too
     many cells, or all views together have too many symbols.
     """
+    # Callers may name attributes in lists, which are no keys.
+    keys = tuple(
+        (tuple(map(tuple, each.attributes)), tuple(each.sizes), each.weight) for each in classes
+    )
+    return _enumerate_views(schema, keys, gamma, prime, direct, pairs)
+
+
+# A design is looked at, and then bound; it may be one of two, without and with pairs.
+@lru_cache(maxsize=2)
+def _enumerate_views(
+    schema: Schema,
+    classes: tuple[_Class, ...],
+    gamma: Fraction,
+    prime: int,
+    direct: int,
+    pairs: int,
+) -> tuple[View, ...]:
     views: list[View] = []
     first, responses = 0, dict[int, SubsetResponse]()
     collapsed = frozenset(
@@ -161,10 +180,10 @@ def resolve_positions(schema: Schema, names: Sequence[str], field: str) -> tuple
 
 
 def _enumerate_subsets(
-    schema: Schema, classes: Sequence[ViewClass]
+    schema: Schema, classes: Sequence[_Class]
 ) -> Iterator[tuple[tuple[int, ...], int]]:
-    for views in classes:
-        groups = [sorted(schema.positions(group)) for group in views.attributes]
-        for chosen in product(*map(combinations, groups, views.sizes)):
+    for attributes, sizes, weight in classes:
+        groups = [sorted(schema.positions(group)) for group in attributes]
+        for chosen in product(*map(combinations, groups, sizes)):
             check_deadline()
-            yield tuple(sorted(chain(*chosen))), views.weight
+            yield tuple(sorted(chain(*chosen))), weight
