@@ -66,8 +66,8 @@ NULL = Schema([Attribute(f"q{j}", [str(code) for code in range(5)]) for j in ran
 #: The same with a question that is not sensitive.
 NULL_PUBLIC = Schema((*NULL.attributes[:-1], replace(NULL.attributes[-1], sensitive=False)))
 
-#: Surveys with each mechanism.
-SURVEYS = 4
+#: Surveys with each mechanism, by day and at night.
+SURVEYS = [2, pytest.param(4, marks=pytest.mark.nightly)]
 
 #: Claims that some questions depend on each other.
 ASSOCIATED = {"associated", "different", "effect", "changed"}
@@ -117,18 +117,21 @@ def false_statements(counted):
         (NULL_PUBLIC, tables_of_public, 5_000),
     ],
 )
-def test_default_pages_state_no_association_where_there_is_none(schema, mechanism, reports):
+@pytest.mark.parametrize("surveys", SURVEYS)
+def test_default_pages_state_no_association_where_there_is_none(
+    schema, mechanism, reports, surveys
+):
     """Eight questions of five answers: 28 pairs, 700 cells, and 740 itemsets."""
     survey = Survey("s", "S", schema, mechanism(schema))
     rng, false = np.random.default_rng(20), defaultdict(list)
-    for _ in range(SURVEYS):
+    for _ in range(surveys):
         counted = source_of(survey, rng.integers(0, 5, (reports, 8)), rng)
         for name, is_false in false_statements(counted):
             false[name].append(is_false)
     assert len(false) >= 15
     for name, outcomes in false.items():
-        assert len(outcomes) == SURVEYS
-        assert sum(outcomes) <= most(SURVEYS, chance=CHANCE / len(false)), name
+        assert len(outcomes) == surveys
+        assert sum(outcomes) <= most(surveys, chance=CHANCE / len(false)), name
     together = np.concatenate([*false.values()])
     assert together.sum() <= most(len(together)), dict(false)
 

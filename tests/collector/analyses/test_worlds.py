@@ -16,30 +16,32 @@ from worlds import WORLDS, Number, Tally, questions, simulate
 #: Analyses without an interval: plain counts.
 WITHOUT_INTERVALS = {"counts"}
 
-#: Populations that are fast to simulate, with two surveys of each.
+#: Populations that are fast to simulate.
 SMALL = [world for world in WORLDS if world.reports <= 2_000 or world.parts == {"model"}]
 
 
 @cache
-def simulated():
+def simulated(surveys):
+    """Simulate this number of surveys of each population."""
     tally = Tally((1.0, 0.6))
     for world in SMALL:
-        tally.merge(simulate(world, range(2), tally.factors).sums)
+        tally.merge(simulate(world, range(surveys), tally.factors).sums)
     return tally
 
 
-def test_no_analysis_fails_its_nominal_error_rate():
-    assert simulated().failures() == []
+@pytest.mark.parametrize("surveys", [1, pytest.param(2, marks=pytest.mark.nightly)])
+def test_no_analysis_fails_its_nominal_error_rate(surveys):
+    assert simulated(surveys).failures() == []
 
 
 def test_intervals_of_three_fifths_of_their_width_are_detected():
-    assert any(each.startswith("all") for each in simulated().failures(0.6))
+    assert any(each.startswith("all") for each in simulated(1).failures(0.6))
 
 
 def test_every_analysis_is_simulated_and_has_intervals():
     asked = {each.label.split()[0] for world in WORLDS for each in questions(world)}
     assert asked == set(ANALYSES)
-    found = {name[0].split()[0] for name, *_ in simulated().rates("given")}
+    found = {name[0].split()[0] for name, *_ in simulated(1).rates("given")}
     assert found == asked - WITHOUT_INTERVALS
 
 
