@@ -21,9 +21,11 @@ class HalftruthError(Exception):
 
     def __init__(self, message: str, *, field: str | None = None) -> None:
         # Quoted text can contain control characters, but a message is one line.
-        super().__init__(
-            "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in message)
-        )
+        if not message.isprintable():
+            message = "".join(
+                c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in message
+            )
+        super().__init__(message)
         self.field = field
 
 
