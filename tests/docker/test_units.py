@@ -84,8 +84,10 @@ def test_the_nightly_service_backs_up_purges_compacts_and_checks(units, survey, 
     backups = tmp_path / "backups"
     backups.mkdir(mode=0o700)
 
+    now = datetime.now()
+
     def of_days_ago(days: int) -> Path:
-        then = datetime.now() - timedelta(days=days)
+        then = now - timedelta(days=days)
         return backups / f"{then:%Y%m%dT%H%M%S}.backup"
 
     with Store(database) as store:

@@ -106,7 +106,7 @@ def test_the_table_of_respondents_has_the_margins_of_plans(questions, respondent
     schema = Schema([Attribute(f"q{j}", each) for j, each in enumerate(answers)])
     outcomes = [f"q{j}" for j in range(2, len(sizes)) if sizes[j] == 2][:4]
     tables = [WantedTables(of=tuple(outcomes), by=("q0", "q1"))]
-    mechanism = SplitQuestionnaire.designed_for(schema, 19, (), tables)
+    mechanism = SplitQuestionnaire.designed(schema, 19, (), tables)
     planned = plan(Survey("s", "S", schema, mechanism), PlanQuery(respondents=respondents))
     margins = {each.quantity: each.median for each in planned.margins}
     [said] = [row[column] for row in rows if row[0] == str(questions)]

@@ -138,7 +138,13 @@ BAD = [
     ("distribution", {"attribute": "age", "scores": {"vote": "ranks"}}, "scores", "age=ranks, or"),
     ("distribution", {"attribute": "age", "scores": {"age": "1,2"}}, "scores", "or 3 numbers"),
     ("distribution", {"attribute": "age", "scores": {"age": "3,2,1"}}, "scores", "that grow"),
-    ("weighted", {"margins": {}}, "margins", "one or more attribute=category:number"),
+    # Without any option, the command asks what the page begins with.
+    (
+        "weighted",
+        {"margins": {}, "confidence": 0.9},
+        "margins",
+        "one or more attribute=category:number",
+    ),
     ("weighted", {"margins": {"weight": {"x": 1.0}}}, "margins", "attribute 'weight'"),
     ("weighted", {"margins": {"smoker": {"no": 1.0}}}, "margins", "'smoker', also 'yes'"),
     ("weighted", {"margins": {"smoker": {"no": 0.5, "so": 0.5}}}, "margins", "category 'so'"),

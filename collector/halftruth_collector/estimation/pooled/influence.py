@@ -218,9 +218,10 @@ def _chances(kind: _Kind, margin: Array) -> Array:
     response = kind[0]
     among = response.cells // margin.shape[1]
     same, slope = (among, 1.0) if response.is_direct else (1, 1 / among)
-    share, more = float(response.share), float(response.gamma) - 1
+    # γ can exceed all floating-point numbers, unlike its product with the share.
+    share, more = float(response.share), float(response.share * (response.gamma - 1))
     everybody = same * margin.sum(axis=1, keepdims=True)
-    return np.asarray(share * (everybody + more * slope * _by_symbol(kind, margin)))
+    return np.asarray(share * everybody + more * slope * _by_symbol(kind, margin))
 
 
 def _by_symbol(kind: _Kind, rows: Array) -> Array:
