@@ -43,6 +43,10 @@ _NOTICED = 10
 #: Reports acknowledged between two restarts.
 _BETWEEN = 300
 
+#: Seconds for which a collector is ready before the next one is restarted, as the manual says. A
+#: proxy asks one that did not answer only after a while.
+_READY_SECONDS = 5
+
 #: Allowed growth of memory during the second half of the reports; meeting either limit is enough.
 _GROWTH, _GROWN_BYTES = 0.10, 10_000_000
 
@@ -275,6 +279,7 @@ def restart_in_turn(stage: Stage) -> Iterator[list[Fault]]:
                 collector.stop()
                 stage.trial.wait_for(_BETWEEN)
                 collector.start()
+                time.sleep(_READY_SECONDS)
                 stage.trial.wait_for(_BETWEEN)
 
         yield [restart]
