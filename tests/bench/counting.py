@@ -118,7 +118,7 @@ def command(folder: Path, to: Path, *options: str) -> list[str]:
     survey = folder / "census.toml"
     survey.write_text(of_survey(_survey()))
     words = Path(sys.executable).with_name("halftruth"), "reports", "count", _files(folder)
-    return [*map(str, words), "--survey", str(survey), "--to", str(to), *options]
+    return [*map(str, words), "--survey", str(survey), "--output", str(to), *options]
 
 
 def counted(folder: Path) -> list[tuple[int, int]]:

@@ -94,7 +94,7 @@ def test_all_surfaces_print_the_same_margin(
     assert next(each for each in of_plan[2:] if "(" in each) == of_audit[2]
     [definition] = [line for line in plan_text.splitlines() if line.startswith("Margins: ")]
     assert definition in audit_text.replace("\n", " ")
-    command("audit", *words, "--html=audit.html")
+    command("audit", *words, "--output=audit.html")
     page = re.sub("<[^>]*>", "", unescape((folder / "audit.html").read_text(encoding="utf-8")))
     assert said in page
     assert definition in page

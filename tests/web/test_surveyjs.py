@@ -404,7 +404,7 @@ def test_the_manual_example_works_with_surveyjs(live, origin, visit, command):
     file, toml = origin.folder / "health.json", origin.folder / "health.toml"
     file.write_bytes((ROOT / "docs/examples/health.json").read_bytes())
     names = origin.folder / "health.map.json"
-    assert command("survey", "import", file, "--toml", toml, "--map", names)[0] == 0
+    assert command("survey", "import", file, "--output", toml, "--map", names)[0] == 0
     # All questions are asked, so that the pages are the same in each run.
     text = toml.read_text("utf-8").replace("max_length = 2\n", "")
     text = text.replace("split-questionnaire", "gamma-diagonal")

@@ -74,7 +74,7 @@ _RESPONDENTS = 1_000
 @click.option("--quasi", metavar="NAMES", help="Attributes that others may know about a person.")
 @click.option("--sensitive", metavar="NAME", help="The attribute that others do not know.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write a page, too.")
+@options.output("Also write a page (HTML), for an ethics board.")
 @options.processes
 def audit(
     survey_file: str,
@@ -84,12 +84,12 @@ def audit(
     quasi: str | None,
     sensitive: str | None,
     as_json: bool,
-    html: str | None,
+    output: str | None,
     processes: int,
 ) -> None:
     """Audit what SURVEY (a TOML file) discloses about a person, to whom, and how to check it.
 
-    With a pilot, the audit also covers its people. The page is for an ethics board.
+    With a pilot, the audit also covers its people.
     """
     survey = read_survey(survey_file)
     people = None if pilot is None else Pilot(pilot, survey.schema)
@@ -106,6 +106,6 @@ def audit(
             map_pieces,
         )
     audited = statement(made)
-    if html is not None:
-        write(html, as_html(audited), "html")
+    if output is not None:
+        write(output, as_html(audited), "output")
     click.echo(json_text(made) if as_json else as_text(audited))

@@ -11,12 +11,7 @@ from .output import secrets_to, write
 
 @click.command("from-csv")
 @click.argument("file", type=click.Path())
-@click.option(
-    "--output",
-    type=click.Path(),
-    metavar="FILE",
-    help="Write the survey to this file, not to the terminal.",
-)
+@options.output("Write the survey to this file, not to the terminal.")
 @options.survey_id
 @click.option("--title", help="Title of the survey; by default the name of the file.")
 @options.gamma

@@ -31,7 +31,7 @@ def invite() -> None:
     "--cards",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="With --links: also write a page for printing, with a QR code card for each invitation.",
+    help="Also write a page for printing, with a QR code card for each invitation; needs --links.",
 )
 @options.secrets_file
 @options.store

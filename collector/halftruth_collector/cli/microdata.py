@@ -17,30 +17,25 @@ microdata = command(_ANALYSIS)
 _print: Any = microdata.callback
 
 
-def _microdata(out: str | None, **given: Any) -> Any:
-    if out is None:
+def _microdata(output: str | None, **given: Any) -> Any:
+    if output is None:
         return _print(**given)
     if options.pop_output_format(given) != options.OutputFormat(False, False, None):
-        raise ParameterError("--out: expected without --json, --csv and --parquet", field="out")
+        raise ParameterError("output: expected without --json, --csv and --parquet", field="output")
     # Check before computing, which can take long.
-    check_file(out)
+    check_file(output)
     source = [given.pop(name) for name in ("survey", "database", "url", "token")]
     result = result_of(_ANALYSIS, options.query_texts(given), *source)
     for caveat in result.caveats:
         if caveat.weight == "warning":
             click.echo(caveat.sentence)
-    for file in write_records(result, out):
+    for file in write_records(result, output):
         click.echo(f"written: {file}")
     return None
 
 
 microdata.callback = _microdata
-microdata.params.append(
-    click.Option(
-        ["--out"],
-        type=click.Path(dir_okay=False),
-        metavar="FILE",
-        help="Write a file for other programs, with a codebook and scripts for R and Python: .csv"
-        " or .parquet.",
-    )
-)
+options.output(
+    "Write a file for other programs, with a codebook and scripts for R and Python: .csv or"
+    " .parquet."
+)(microdata)

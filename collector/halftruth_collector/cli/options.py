@@ -106,13 +106,23 @@ def known_keys() -> Sequence[str]:
     return SealingKeys.read(path).public
 
 
+def output(text: str, metavar: str = "FILE", **settings: Any) -> Callable[[C], C]:
+    """Return the option for the file or folder that a command writes.
+
+    Parameters
+    ----------
+    text : str
+        Help of the option.
+    metavar : str
+    **settings
+        Further settings of `click.option`, such as another type than a file.
+    """
+    settings = {"type": click.Path(dir_okay=False), **settings}
+    return click.option("-o", "--output", metavar=metavar, help=text, **settings)
+
+
 #: Output of secrets, which cannot be shown again.
-secrets_file = click.option(
-    "--output",
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="Write to a new FILE that only you can read, not to the terminal.",
-)
+secrets_file = output("Write to a new FILE that only you can read, not to the terminal.")
 
 
 #: Id of a survey that is made from a file.

@@ -22,12 +22,10 @@ from .records import read_records
 @click.command()
 @click.argument("survey_file", metavar="SURVEY", type=click.Path())
 @click.argument("records", type=click.File("r", encoding="utf-8"))
-@click.option(
-    "-o",
-    "--output",
+@options.output(
+    "CSV file to write; standard output by default.",
     type=click.File("w", encoding="utf-8", lazy=True),
     default="-",
-    help="CSV file to write; standard output by default.",
 )
 def perturb(survey_file: str, records: IO[str], output: IO[str]) -> None:
     """Perturb the RECORDS of a CSV file with the mechanism of SURVEY (a TOML file).

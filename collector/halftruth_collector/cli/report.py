@@ -11,14 +11,9 @@ from .sources import counted_in
 
 @click.command()
 @click.argument("survey", metavar="SURVEY")
-@click.option(
-    "--html",
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="File of the page; SURVEY-report.html by default.",
-)
+@options.output("File of the page; SURVEY-report.html by default.")
 @options.database
-def report(survey: str, html: str | None, database: str) -> None:
+def report(survey: str, output: str | None, database: str) -> None:
     """Write a page with the results of SURVEY (its id), for reading and printing.
 
     It has all questions with their charts, the strongest associations, the methods, and the
@@ -26,6 +21,6 @@ def report(survey: str, html: str | None, database: str) -> None:
     """
     with counted_in(database, survey) as counted:
         page = as_file(survey_report(counted))
-    file = html or f"{survey}-report.html"
-    write(file, page, "html")
+    file = output or f"{survey}-report.html"
+    write(file, page, "output")
     click.echo(f"written: {file}")

@@ -17,12 +17,11 @@ from .output import print_table
 
 @click.command()
 @click.argument("batches", type=click.File("rb"), nargs=-1, required=True)
-@click.option(
-    "--to",
+@options.output(
+    "Folder of the files; created if it does not exist.",
+    "FOLDER",
     required=True,
     type=click.Path(file_okay=False),
-    metavar="FOLDER",
-    help="Folder of the files; created if it does not exist.",
 )
 @click.option(
     "--form",
@@ -39,14 +38,14 @@ from .output import print_table
     metavar="NUMBER",
     help="Largest number of reports in one file.",
 )
-def write(batches: tuple[IO[bytes], ...], to: str, form: Form, rows: int) -> None:
+def write(batches: tuple[IO[bytes], ...], output: str, form: Form, rows: int) -> None:
     """Write the reports of BATCHES into new files of a folder, with a manifest.
 
     A file of batches has one JSON message per line, as clients send them to
     /v1/surveys/ID/reports; "-" is standard input. Sealed reports stay sealed. After an error, no
     files remain.
     """
-    manifest = write_reports(_read(batches), to, form=form, rows=rows)
+    manifest = write_reports(_read(batches), output, form=form, rows=rows)
     written = sum(file.rows for file in manifest.files)
     click.echo(f"{written} reports in {_files(manifest.files)}")
 
@@ -75,12 +74,11 @@ def _batch(line: bytes, where: str) -> ReportBatch | SealedBatch:
 @click.command()
 @click.argument("files", nargs=-1, required=True)
 @options.survey_file("The published survey.")
-@click.option(
-    "--to",
+@options.output(
+    "New folder for counts, ids and provenance, for 'halftruth reports import'.",
+    "FOLDER",
     required=True,
     type=click.Path(path_type=Path),
-    metavar="FOLDER",
-    help="New folder for counts, ids and provenance, for 'halftruth reports import'.",
 )
 @click.option(
     "--earlier",
@@ -111,7 +109,7 @@ def _batch(line: bytes, where: str) -> ReportBatch | SealedBatch:
 def count(
     files: tuple[str, ...],
     survey_file: str,
-    to: Path,
+    output: Path,
     earlier: tuple[Path, ...],
     sealed_to: str | None,
     sealing_keys: Path | None,
@@ -138,7 +136,7 @@ def count(
         provenance, refused = count_files(
             survey,
             files,
-            to,
+            output,
             map_pieces,
             sealing_key=sealed_to,
             key_file=sealing_keys,
@@ -146,7 +144,7 @@ def count(
         )
     click.echo(
         f"counted {provenance.counted} of {provenance.reports} reports in"
-        f" {_files(provenance.files)}, into {to}"
+        f" {_files(provenance.files)}, into {output}"
     )
     if provenance.repeated:
         click.echo(f"{provenance.repeated} had been counted before")

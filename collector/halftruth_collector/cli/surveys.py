@@ -107,22 +107,17 @@ def check(file: str, as_json: bool, **limits: Any) -> None:
 @click.argument("file", type=click.Path())
 @options.survey_id
 @options.gamma
-@click.option(
-    "--toml",
-    type=click.Path(),
-    metavar="FILE",
-    help="Write the survey to this file, not to the terminal.",
-)
+@options.output("Write the survey to this file, not to the terminal.")
 @click.option(
     "--map",
     "names",
     type=click.Path(),
     metavar="FILE",
-    help="Write the mapping of names and values to this file, for pages with SurveyJS.",
+    help="Also write the mapping of names and values to this file, for pages with SurveyJS.",
 )
 @click.option("--verbose", is_flag=True, help="Print a line for each change.")
 def import_(
-    file: str, id: str | None, gamma: str, toml: str | None, names: str | None, verbose: bool
+    file: str, id: str | None, gamma: str, output: str | None, names: str | None, verbose: bool
 ) -> None:
     """Convert the questionnaire of a FILE to a survey in TOML, without publishing it.
 
@@ -132,11 +127,11 @@ def import_(
     from ..importing import import_questionnaire
 
     made = import_questionnaire(file, id, gamma)
-    if toml is None:
+    if output is None:
         click.echo(made.text)
     else:
-        write(toml, made.text.encode(), "toml")
-        click.echo(f"{made.survey.id}: {len(made.survey.schema.questions)} questions in {toml}")
+        write(output, made.text.encode(), "output")
+        click.echo(f"{made.survey.id}: {len(made.survey.schema.questions)} questions in {output}")
     if names is not None:
         write(names, json_text(made.names).encode(), "map")
     for sentence in made.left_out if verbose else made.summary:

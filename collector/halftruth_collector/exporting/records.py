@@ -254,7 +254,7 @@ def check_file(file: str) -> None:
     suffix = Path(file).suffix
     if suffix not in WRITERS:
         raise ParameterError(
-            f"out: expected a file that ends in one of {', '.join(WRITERS)}", field="out"
+            f"output: expected a file that ends in one of {', '.join(WRITERS)}", field="output"
         )
     if suffix == ".parquet":
         arrow()
@@ -293,7 +293,7 @@ def write_records(result: MicrodataResult, file: str) -> list[Path]:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ParameterError(
-            f"out: expected a file that can be written: {reason}", field="out"
+            f"output: expected a file that can be written: {reason}", field="output"
         ) from None
     return list(contents)
 

@@ -45,7 +45,7 @@ CONFLICT = "conflicting-id"
 def count(
     survey: Survey,
     patterns: Sequence[str],
-    to: Path,
+    output: Path,
     map_pieces: Map = map,
     *,
     sealing_key: str | None = None,
@@ -62,7 +62,7 @@ def count(
     survey : Survey
     patterns : sequence of str
         Names of files of reports, with wildcards.
-    to : Path
+    output : Path
         Folder of counts to create; temporary files are beside it. All workers must have access to
         it, and to the input files, under the same names.
     map_pieces : callable, optional
@@ -86,13 +86,13 @@ def count(
         folder cannot be created.
     KeyFileError, WorkersLost
     """
-    if to.exists():
-        raise ParameterError(f"to: {to} exists; expected a new name", field="to")
+    if output.exists():
+        raise ParameterError(f"output: {output} exists; expected a new name", field="output")
     rules = _make_rules(survey, sealing_key, key_file)
     names = find_files(patterns)
     promised = read_manifests(names)
     parts = min(max(1, sum_sizes(names) // _BYTES_OF_PART), PARTS)
-    with _scratch(to) as scratch:
+    with _scratch(output) as scratch:
         work, result = scratch / "work", scratch / "counts"
         work.mkdir()
         result.mkdir(mode=0o700)
@@ -133,7 +133,7 @@ def count(
             counts=counts_folder.write(result, survey, sealing_key, counts),
         )
         (result / PROVENANCE).write_bytes(msgspec.json.format(msgspec.json.encode(provenance)))
-        os.replace(result, to)
+        os.replace(result, output)
     return provenance, refused
 
 
@@ -154,9 +154,9 @@ def _make_rules(survey: Survey, sealing_key: str | None, key_file: Path | None) 
 
 
 @contextmanager
-def _scratch(to: Path) -> Iterator[Path]:
+def _scratch(output: Path) -> Iterator[Path]:
     """Create a private temporary folder beside the result, and delete it in the end."""
-    scratch = to.resolve().with_name(f".{to.name}.{secrets.token_hex(4)}")
+    scratch = output.resolve().with_name(f".{output.name}.{secrets.token_hex(4)}")
     try:
         scratch.mkdir(mode=0o700, parents=True)
         yield scratch
@@ -165,9 +165,9 @@ def _scratch(to: Path) -> Iterator[Path]:
             # An error of a connection, not of a file.
             raise
         raise ParameterError(
-            f"to: {to} cannot be written: {error.strerror}; expected a place for it that every"
-            " process and worker finds under this name",
-            field="to",
+            f"output: {output} cannot be written: {error.strerror}; expected a place for it that"
+            " every process and worker finds under this name",
+            field="output",
         ) from None
     finally:
         # Rename the folder first, since a worker that lost its scheduler continues for a while.

@@ -91,7 +91,7 @@ def report_work_errors(folder: Path) -> Iterator[None]:
         yield
     except duckdb.Error as error:
         raise ParameterError(
-            f"to: the reports cannot be counted in {folder} ({type(error).__name__}); expected"
+            f"output: the reports cannot be counted in {folder} ({type(error).__name__}); expected"
             " enough room and memory for them",
-            field="to",
+            field="output",
         ) from None

@@ -67,7 +67,7 @@ def test_json_has_every_number_and_null_for_missing_ones(command, folder):
 
 
 def test_the_page_has_the_text_of_the_terminal(command, folder):
-    text = command("audit", "health.toml", *LINKED, "--html", "audit.html")[1]
+    text = command("audit", "health.toml", *LINKED, "--output", "audit.html")[1]
     written = (folder / "audit.html").read_text(encoding="utf-8")
     assert "Health &lt;at&gt; work" in written
     assert "<b>" not in written
@@ -80,7 +80,7 @@ def test_a_wave_states_its_share_of_the_total_of_its_series(command, folder):
     series = '[series]\nid = "health"\nwave = 1\ntotal_gamma = "100"\norigin = "https://a.test"\n\n[mechanism]'
     text = TOML.replace("[mechanism]", series)
     (folder / "wave.toml").write_text(text, encoding="utf-8")
-    status, said, _ = command("audit", "wave.toml", "--html", "audit.html")
+    status, said, _ = command("audit", "wave.toml", "--output", "audit.html")
     assert status == 0
     # Smoking is kept with probability 3/4 (γ = 3), and drinking with 1/2 (γ = 2).
     assert "This wave has γ = 6." in " ".join(said.split())
@@ -99,7 +99,7 @@ def test_a_wave_states_its_share_of_the_total_of_its_series(command, folder):
         (("health.toml", "--pilot", "no.csv"), "pilot: cannot be read"),
         (("health.toml", "--respondents", "1"), "--respondents"),
         (("health.toml", "--delta", "2"), "--delta"),
-        (("health.toml", "--html", "no/where.html"), "html: expected a file"),
+        (("health.toml", "--output", "no/where.html"), "output: expected a file"),
     ],
 )
 def test_invalid_input_is_refused_with_one_line(refused, folder, words, said):

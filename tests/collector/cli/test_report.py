@@ -10,7 +10,7 @@ def report(halftruth, of_ninety_reports):
 
 def test_the_page_is_written_to_the_requested_file(report, tmp_path):
     assert report("health") == (0, "written: health-report.html\n", "")
-    assert report("health", "--html", "page.html")[0] == 0
+    assert report("health", "--output", "page.html")[0] == 0
     first, second = (tmp_path / name for name in ("health-report.html", "page.html"))
     page = first.read_text(encoding="utf-8")
     assert page.startswith("<!doctype html>")
@@ -21,7 +21,10 @@ def test_the_page_is_written_to_the_requested_file(report, tmp_path):
     ("words", "said"),
     [
         (["nobody"], "there is no survey"),
-        (["health", "--html", "no/such/folder.html"], "html: expected a file that can be written"),
+        (
+            ["health", "--output", "no/folder.html"],
+            "output: expected a file that can be written",
+        ),
     ],
 )
 @pytest.mark.usefixtures("of_ninety_reports")

@@ -24,11 +24,11 @@ def halftruth(halftruth, survey, monkeypatch, tmp_path):
 
 def test_reports_are_written_counted_imported_and_analysed(halftruth):
     for form in ("ndjson", "parquet"):
-        words = ("reports", "write", "batches.ndjson", "--to", "reports", "--form", form)
+        words = ("reports", "write", "batches.ndjson", "--output", "reports", "--form", form)
         status, said, _ = halftruth(*words, "--rows", 50)
         assert (status, said) == (0, "83 reports in 2 files\n")
     files = ("reports/*.parquet", "reports/*.ndjson")
-    counting = ("reports", "count", *files, "--survey", "health.toml", "--to")
+    counting = ("reports", "count", *files, "--survey", "health.toml", "--output")
     status, said, complaint = halftruth(*counting, "counts")
     assert (status, complaint) == (0, "")
     first, repeated, *refused = said.splitlines()
@@ -44,9 +44,12 @@ def test_reports_are_written_counted_imported_and_analysed(halftruth):
 
 def test_errors_are_printed_in_one_line(refused, tmp_path):
     (tmp_path / "wrong").write_text('\n{"digest": ""}\n')
-    counting = ("reports", "count", "reports/*", "--survey", "health.toml", "--to", "counts")
+    counting = ("reports", "count", "reports/*", "--survey", "health.toml", "--output", "counts")
     for words, said in [
-        (("reports", "write", "wrong", "--to", "x"), "batches: wrong, line 2: expected a message"),
+        (
+            ("reports", "write", "wrong", "-o", "x"),
+            "batches: wrong, line 2: expected a message",
+        ),
         (counting, "files: reports/*: nothing is there; expected files of reports"),
         ((*counting, "--processes", 0), "0 is not in the range x>=1"),
         ((*counting, "--processes", 2, "--scheduler", "tcp://x"), "expected one of them"),

@@ -246,7 +246,7 @@ def test_the_command_writes_files_side_by_side(reports, tmp_path, monkeypatch, c
             status = int(end.code or 0)
         return (status, *capsys.readouterr())
 
-    status, said, _ = run("--out", "work.csv")
+    status, said, _ = run("--output", "work.csv")
     assert status == 0
     assert said.endswith(
         "written: work.csv\nwritten: work-codebook.txt\nwritten: work.R\nwritten: work.py\n"
@@ -254,11 +254,17 @@ def test_the_command_writes_files_side_by_side(reports, tmp_path, monkeypatch, c
     assert "No row is a person" in said
     for words, complaint in (
         (
-            ["--out", "work.xls"],
-            "out: expected a file that ends in one of .csv, .parquet",
+            ["--output", "work.xls"],
+            "output: expected a file that ends in one of .csv, .parquet",
         ),
-        (["--out", "nowhere/work.csv"], "out: expected a file that can be written: No such file"),
-        (["--out", "work.csv", "--json"], "--out: expected without --json, --csv and --parquet"),
+        (
+            ["--output", "nowhere/work.csv"],
+            "output: expected a file that can be written: No such file",
+        ),
+        (
+            ["--output", "work.csv", "--json"],
+            "output: expected without --json, --csv and --parquet",
+        ),
     ):
         status, said, complained = run(*words)
         assert status == 2

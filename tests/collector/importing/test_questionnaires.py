@@ -434,7 +434,7 @@ def test_an_invalid_question_does_not_prevent_the_import_of_others(imported):
 def test_the_command_writes_a_valid_file_and_reports_omissions(command, tmp_path):
     file, toml = tmp_path / "work.json", tmp_path / "work.toml"
     file.write_text(json.dumps(SURVEYJS), encoding="utf-8")
-    status, said, complaint = command("survey", "import", file, "--id", "mine", "--toml", toml)
+    status, said, complaint = command("survey", "import", file, "--id", "mine", "--output", toml)
     assert (status, said) == (0, f"mine: 9 questions in {toml}\n")
     assert "question 'why': left out: it asks for free text" in complaint
     assert command("survey", "check", toml)[0] == 0

@@ -106,7 +106,7 @@ def test_the_table_and_its_covariance_equal_those_of_the_command(signed_in, fill
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_weighted_records_equal_those_of_the_command(signed_in, filled, done, tmp_path, ending):
-    done("analyse", "microdata", "health", "--out", str(tmp_path / f"health-microdata.{ending}"))
+    done("analyse", "microdata", "health", "--output", str(tmp_path / f"health-microdata.{ending}"))
     written = {file.name: file.read_bytes() for file in tmp_path.glob("health-*")}
     page = signed_in.get(PAGE).text
     [address] = links(page, f"{ending}.zip")
@@ -128,7 +128,7 @@ def test_weighted_records_equal_those_of_the_command(signed_in, filled, done, tm
 
 
 def test_the_report_equals_that_of_the_command(signed_in, filled, done, tmp_path):
-    done("analyse", "page", "health", "--html", str(tmp_path / "page.html"))
+    done("analyse", "page", "health", "--output", str(tmp_path / "page.html"))
     [address] = links(signed_in.get(PAGE).text, "html")
     content = signed_in.get(address).data
     assert without_time(content) == without_time((tmp_path / "page.html").read_bytes())
