@@ -28,8 +28,9 @@ def commands() -> list[str]:
     """Return all commands within sentences."""
     prose = re.sub(r"^```.*?^```", "", TEXT, flags=re.M | re.S)
     spans = [" ".join(span.split()) for span in re.findall(r"`(halftruth [^`]+)`", prose)]
-    # One or two words are only the name of a command.
-    return [span for span in spans if len(span.split()) > 2]
+    # One or two words, and these, are only the name of a command.
+    names = ("halftruth survey new", "halftruth survey from-csv")
+    return [span for span in spans if len(span.split()) > 2 and span not in names]
 
 
 @contextmanager

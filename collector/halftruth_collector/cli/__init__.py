@@ -161,7 +161,17 @@ def _list_paths(group: click.Group, ctx: click.Context, path: str = "") -> Itera
 @click.group(cls=Main, places=_MAIN, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="halftruth-collector", prog_name="halftruth")
 def main() -> None:
-    """Ask sensitive questions without ever learning anyone's answer."""
+    """Ask sensitive questions without ever learning anyone's answer.
+
+    \b
+    Begin:
+      halftruth demo                        try it on 48 842 records
+      halftruth survey new                  write a survey, question by question
+      halftruth survey from-csv FILE        make a survey from a table of records
+      halftruth plan FILE --respondents 3000 --detect "smoker by sex: 10 points"
+                                            predict how precise results will be
+      halftruth COMMAND --help              explain a command and its options
+    """  # noqa: D301 (click's mark of a paragraph that keeps its lines)
 
 
 @click.group(cls=Commands, places=_ADMIN)
@@ -176,7 +186,7 @@ def analyse() -> None:
 
 @click.group(cls=Commands, places=_REPORTS)
 def reports() -> None:
-    """Perturb records, and read, count, export and import reports in files."""
+    """Perturb records in files; read, count, export and import reports."""
 
 
 __all__ = ["main"]

@@ -20,9 +20,9 @@ from .output import print_table, progress_bar, secrets_to
 @click.command()
 @options.database
 def migrate(database: str) -> None:
-    """Migrate the tables of a database to the version of this program.
+    """Migrate a database to the version of this program.
 
-    Before, stop every collector of this database and back it up.
+    First stop every collector of this database and back it up.
     """
     with closing(Database(database)) as opened:
         before, now = opened.migrate()
@@ -37,7 +37,7 @@ def migrate(database: str) -> None:
 @click.command()
 @options.store
 def compact(store: Store) -> None:
-    """Erase the order of arrival of reports from the files of a database.
+    """Erase the order of arrival of reports from a database.
 
     Closing a survey does this, too. Reports that arrive in the meantime wait.
     """
@@ -50,16 +50,17 @@ def compact(store: Store) -> None:
 @options.confirmed("IDS")
 @options.store
 def purge(days: int, confirm: str | None, store: Store) -> None:
-    """Delete ids of reports and unused invitations of ended surveys; counts stay.
+    """Delete report ids and unused invitations of ended surveys.
 
-    A survey ends when it is closed, at its deadline, or when its quota is full. After a purge, its
-    deadline and quota cannot be extended, and its reports cannot be exported.
+    Counts and results stay. A survey ends when it is closed, at its deadline, or when its quota is
+    full. After a purge, its deadline and quota cannot be extended, and its reports cannot be
+    exported.
 
     Together with a person's device, ids show who took part. They are needed to count no report
     twice, so wait until the last retries have arrived.
 
-    It is confirmed by the ids of the surveys, separated by commas, or by '*' for all that ended so
-    long ago, as a timer does.
+    Confirm with the ids of the surveys, separated by commas, or with '*' for all surveys that ended
+    so long ago, as a timer does.
     """
     done = operations.purge(store, days, confirm=confirm)
     for each in done:
@@ -69,7 +70,7 @@ def purge(days: int, confirm: str | None, store: Store) -> None:
 
 
 @click.command("audit-log")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @options.store
 def audit_log(as_json: bool, store: Store) -> None:
     """Print the actions of operators, oldest first."""
@@ -89,10 +90,11 @@ def audit_log(as_json: bool, store: Store) -> None:
 @click.option("--check", is_flag=True, help="Verify an existing FILE; no database is needed.")
 @options.database
 def backup(file: Path, check: bool, database: str) -> None:
-    """Write a consistent back-up into a new FILE, while the collector runs.
+    """Write a back-up into a new FILE.
 
-    With --check, verify the checksum of a back-up that was made before, the digests of its surveys,
-    and that each survey has as many ids as reports. 'restore' verifies the same.
+    The back-up is consistent even while the collector runs. With --check, verify the checksum of a
+    back-up that was made before, the digests of its surveys, and that each survey has as many ids
+    as reports. 'restore' verifies the same.
     """
     if check:
         found = operations.check_backup(file)
@@ -108,7 +110,10 @@ def backup(file: Path, check: bool, database: str) -> None:
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @options.database
 def restore(file: Path, database: str) -> None:
-    """Restore a back-up FILE into an empty database, SQLite or PostgreSQL."""
+    """Restore a back-up FILE into an empty database.
+
+    The database can be SQLite or PostgreSQL, whichever the back-up was made from.
+    """
     # Before a new database is created.
     operations.check_backup(file)
     with options.naming(Store(database)) as store, progress_bar("rows") as progress:
@@ -121,7 +126,10 @@ def restore(file: Path, database: str) -> None:
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @options.store
 def export_reports(survey: str, file: Path, store: Store) -> None:
-    """Write SURVEY and its perturbed reports into a new FILE, for another collector."""
+    """Write SURVEY and its perturbed reports into a new FILE.
+
+    Another collector can add them to its own, with 'halftruth reports import'.
+    """
     with progress_bar("reports") as progress:
         reports = operations.export_reports(store, survey, file, progress)
     click.echo(f"{reports} reports in {file}")
@@ -305,7 +313,11 @@ def list_sealing(file: str) -> None:
 @options.confirmed("PUBLIC")
 # There is no default, since a newly created database has no survey that uses the key.
 @click.option(
-    "--database", envvar="HALFTRUTH_DATABASE", required=True, help="Database of the collector."
+    "--database",
+    envvar="HALFTRUTH_DATABASE",
+    required=True,
+    metavar="URL",
+    help="SQLAlchemy URL of the collector's database.",
 )
 def retire_sealing(file: str, public: str, confirm: str | None, database: str) -> None:
     """Remove the private key of the key PUBLIC from FILE.

@@ -87,9 +87,9 @@ def audit(
     output: str | None,
     processes: int,
 ) -> None:
-    """Audit what SURVEY (a TOML file) discloses about a person, to whom, and how to check it.
+    """Audit what SURVEY (a TOML file) discloses about a person.
 
-    With a pilot, the audit also covers its people.
+    The audit says to whom, and how to check it. With a pilot, it also covers its people.
     """
     survey = read_survey(survey_file)
     people = None if pilot is None else Pilot(pilot, survey.schema)

@@ -33,7 +33,7 @@ from .output import secrets_to, write
     type=click.Path(dir_okay=False),
     metavar="FILE",
     help="Also write the true records to a new CSV file that only you can read, with the names and"
-    " categories of the survey, as 'plan --pilot' and 'reports perturb' read them.",
+    " categories of the survey: for 'plan --pilot' and 'reports perturb'.",
 )
 def from_csv(
     file: str,

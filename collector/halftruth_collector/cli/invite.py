@@ -70,7 +70,10 @@ def create(
 @click.argument("survey")
 @options.store
 def list_invitations(survey: str, store: Store) -> None:
-    """Count the invitations for SURVEY; it is not recorded which of them were used."""
+    """Count the invitations for SURVEY.
+
+    It is not recorded which of them were used.
+    """
     counts = store.invitations.count(survey)
     print_table(
         ["survey", "issued", "used", "withdrawn", "unused"],
@@ -81,7 +84,9 @@ def list_invitations(survey: str, store: Store) -> None:
 @invite.command()
 @click.argument("survey")
 @click.argument("invitations", nargs=-1)
-@click.option("--all", "every", is_flag=True, help="All unused invitations; to be confirmed.")
+@click.option(
+    "--all", "every", is_flag=True, help="Withdraw all unused invitations; needs a confirmation."
+)
 @options.confirmed("SURVEY")
 @options.store
 def revoke(

@@ -71,10 +71,11 @@ def new(
     respondents: int | None,
     gamma: str,
 ) -> None:
-    """Write a survey FILE from the answers to five questions, and predict its margins of error.
+    """Write a survey FILE from the answers to five questions.
 
-    The questions are its title, its questions with answers, which of them are groups of people,
-    which outcomes are wanted by these groups, and how many people will answer.
+    The survey's margins of error are predicted at once. The questions are its title, its questions
+    with answers, which of them are groups of people, which outcomes are wanted by these groups, and
+    how many people will answer.
     """
     asked: list[dict[str, Any]] = []
     names: Collection[str] = ()

@@ -76,7 +76,7 @@ def confirmed(metavar: str) -> Callable[[Callable[..., None]], Callable[..., Non
         @click.option(
             "--confirm",
             metavar=metavar,
-            help=f"Repeat the {metavar.lower()}, as the command asks for on a terminal.",
+            help=f"Confirm by repeating {metavar}; on a terminal, the command asks for it.",
         )
         @wraps(command)
         def run(*, confirm: str | None, **given: Any) -> None:

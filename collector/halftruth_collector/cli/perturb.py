@@ -28,11 +28,12 @@ from .records import read_records
     default="-",
 )
 def perturb(survey_file: str, records: IO[str], output: IO[str]) -> None:
-    """Perturb the RECORDS of a CSV file with the mechanism of SURVEY (a TOML file).
+    """Perturb the RECORDS of a CSV file by the mechanism of SURVEY.
 
-    The file has one column for each attribute and no others, which would have to be dropped or sent
-    unperturbed. Categories are given by name, or by code in the whole column. Optional or unasked
-    questions are left empty. All records are read before anything is written.
+    SURVEY is a TOML file. The file of records has one column for each attribute and no others,
+    which would have to be dropped or sent unperturbed. Categories are given by name, or by code in
+    the whole column. Optional or unasked questions are left empty. All records are read before
+    anything is written.
     """
     survey = read_survey(survey_file)
     reports = survey.perturbation.reports(_read(survey, records))

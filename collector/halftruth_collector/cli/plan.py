@@ -48,7 +48,9 @@ plan = click.Command(
         click.Argument(["survey_file"], metavar="SURVEY", type=click.Path()),
         *options.make_query_options(fields(PlanQuery), {}),
     ],
-    help="Predict the margins of error of SURVEY (a TOML file), and compare mechanisms.",
+    help="Predict the margins of error of SURVEY (a TOML file)."
+    "\n\nThe plan also compares the survey with other mechanisms and designs, and says which"
+    " differences it can detect.",
 )
 options.processes(options.plot(options.formats(options.pilot(plan))))
 

@@ -24,7 +24,7 @@ _database = click.option(
 
 @click.group()
 def relay() -> None:
-    """Run a relay, which passes reports on to collectors without revealing their senders."""
+    """Run a relay that hides from collectors who sent a report."""
 
 
 @relay.command()
@@ -52,7 +52,7 @@ def serve(database: str, workers: int | None, **settings: object) -> None:
     envvar="HALFTRUTH_TOKEN",
     prompt="Token of the role relay",
     hide_input=True,
-    help="Of the role relay, for this survey; by default HALFTRUTH_TOKEN, or asked for.",
+    help="Token of the role relay for this survey; by default HALFTRUTH_TOKEN, or asked for.",
 )
 @click.option("--digest", help="Refuse the survey unless it has this digest.")
 @click.option(
@@ -60,7 +60,7 @@ def serve(database: str, workers: int | None, **settings: object) -> None:
     "operator_keys",
     multiple=True,
     metavar="KEY",
-    help="Refuse the survey unless this public key signed it; repeatable.",
+    help="Refuse the survey unless this public key signed it; repeat it for others.",
 )
 @_database
 def register(
@@ -71,11 +71,12 @@ def register(
     operator_keys: tuple[str, ...],
     database: str,
 ) -> None:
-    """Accept reports for the SURVEY that the COLLECTOR at this URL publishes.
+    """Accept reports for SURVEY, as published by COLLECTOR.
 
-    The survey has to name this relay by the URL in HALFTRUTH_RELAY_URL and by a key of the file in
-    HALFTRUTH_RELAY_KEYS. From then on, only reports with the digest of this survey are accepted.
-    Repeat the command to renew the token or the deadline.
+    COLLECTOR is the URL of the collector. The survey has to name this relay by the URL in
+    HALFTRUTH_RELAY_URL and by a key of the file in HALFTRUTH_RELAY_KEYS. From then on, only reports
+    with the digest of this survey are accepted. Repeat the command to renew the token or the
+    deadline.
     """
     from halftruth_shared import ParameterError
 
@@ -150,7 +151,10 @@ def status(database: str) -> None:
 @options.confirmed("SURVEY")
 @_database
 def close(survey: str, confirm: str | None, database: str) -> None:
-    """Close SURVEY, and pass on its reports if they are enough for a batch."""
+    """Close SURVEY, and take no more reports for it.
+
+    Its last reports are passed on if they are enough for a batch.
+    """
     from ..relay import operations
     from ..relay.store import open_existing_relay
 
@@ -163,7 +167,10 @@ def close(survey: str, confirm: str | None, database: str) -> None:
 @click.argument("survey")
 @_database
 def resume(survey: str, database: str) -> None:
-    """Release further batches of SURVEY after one of which many reports could not be opened."""
+    """Release further batches of SURVEY after a stop.
+
+    A relay stops after a batch of which the collector could not open many reports.
+    """
     from ..relay import operations
     from ..relay.store import open_existing_relay
 
@@ -177,14 +184,17 @@ def resume(survey: str, database: str) -> None:
 
 
 @relay.command()
-@options.closed_for("Surveys that closed so many days ago; 0 for all that have closed.")
+@options.closed_for(
+    "Only surveys that closed at least this many days ago; 0 for all closed surveys."
+)
 @options.confirmed("IDS")
 @_database
 def purge(days: int, confirm: str | None, database: str) -> None:
-    """Delete the ids of reports that were passed on, and reports that were withheld.
+    """Delete ids of passed-on reports, and withheld reports.
 
-    Surveys with reports that the collector has not acknowledged yet are skipped. It is confirmed by
-    the ids of the surveys, separated by commas, or by '*' for all that closed so long ago.
+    Withheld reports were fewer than a batch when their survey was closed. Surveys with reports that
+    the collector has not acknowledged yet are skipped. Confirm with the ids of the surveys,
+    separated by commas, or with '*' for all that closed so long ago.
     """
     from ..relay import operations
     from ..relay.store import open_existing_relay
@@ -199,7 +209,10 @@ def purge(days: int, confirm: str | None, database: str) -> None:
 
 @relay.group()
 def key() -> None:
-    """Create and list the keys of this relay, to which devices seal their reports."""
+    """Create and list the keys of this relay.
+
+    Devices seal their reports to these keys.
+    """
 
 
 key.add_command(create_sealing, "create")

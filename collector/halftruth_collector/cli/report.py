@@ -14,10 +14,10 @@ from .sources import counted_in
 @options.output("File of the page; SURVEY-report.html by default.")
 @options.database
 def report(survey: str, output: str | None, database: str) -> None:
-    """Write a page with the results of SURVEY (its id), for reading and printing.
+    """Write a page with the results of SURVEY, to read and print.
 
-    It has all questions with their charts, the strongest associations, the methods, and the
-    estimates that are not usable.
+    SURVEY is the id of a survey. The page has all questions with their charts, the strongest
+    associations, the methods, and the estimates that are not usable.
     """
     with counted_in(database, survey) as counted:
         page = as_file(survey_report(counted))

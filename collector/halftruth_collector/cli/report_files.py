@@ -39,11 +39,11 @@ from .output import print_table
     help="Largest number of reports in one file.",
 )
 def write(batches: tuple[IO[bytes], ...], output: str, form: Form, rows: int) -> None:
-    """Write the reports of BATCHES into new files of a folder, with a manifest.
+    """Write the reports of BATCHES into new files of a folder.
 
-    A file of batches has one JSON message per line, as clients send them to
-    /v1/surveys/ID/reports; "-" is standard input. Sealed reports stay sealed. After an error, no
-    files remain.
+    A manifest lists the files with their checksums. A file of batches has one JSON message per
+    line, as clients send them to /v1/surveys/ID/reports; "-" is standard input. Sealed reports stay
+    sealed. After an error, no files remain.
     """
     manifest = write_reports(_read(batches), output, form=form, rows=rows)
     written = sum(file.rows for file in manifest.files)
@@ -86,19 +86,19 @@ def _batch(line: bytes, where: str) -> ReportBatch | SealedBatch:
     type=click.Path(path_type=Path),
     metavar="COUNTS",
     help="Earlier counts of this survey, whose reports are not counted again: such a folder, or a"
-    " file of 'halftruth reports export'. Can be repeated.",
+    " file of 'halftruth reports export'. Repeat it for others.",
 )
 @click.option(
     "--sealed-to",
     metavar="KEY",
-    help="Public key for sealed reports.",
+    help="Public key that the reports are sealed to.",
 )
 @click.option(
     "--sealing-keys",
     envvar="HALFTRUTH_SEALING_KEYS",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Private keys for sealed reports; every process and worker reads this file.",
+    help="File of private keys to open sealed reports; every process and worker reads it.",
 )
 @options.processes
 @click.option(
@@ -116,11 +116,12 @@ def count(
     processes: int,
     scheduler: str | None,
 ) -> None:
-    """Count the reports in FILES, each id once: Parquet, or JSON with one report per line.
+    """Count the reports in FILES, each id once.
 
-    FILES are names or patterns such as "reports/*.parquet", or addresses such as
-    s3://bucket/reports/*.parquet, and are read in the order of their names. Reports are checked as
-    by a collector. Workers of a cluster must have access to FILES and FOLDER under the same names.
+    FILES are Parquet, or JSON with one report per line. They are given as names or patterns such as
+    "reports/*.parquet", or addresses such as s3://bucket/reports/*.parquet, and are read in the
+    order of their names. Reports are checked as by a collector. Workers of a cluster must have
+    access to FILES and FOLDER under the same names.
     """
     try:
         # Import here, since only counting needs DuckDB, which is slow to import.

@@ -48,7 +48,9 @@ def _chosen(command: C) -> C:
             both = f"--{option}/--no-{option}"
             command = click.option(both, name, default=None, help=field.description)(command)
         else:
-            drop = click.option(f"--no-{option}", f"no_{name}", is_flag=True, help="None any more.")
+            drop = click.option(
+                f"--no-{option}", f"no_{name}", is_flag=True, help=f"Remove --{option}."
+            )
             give = click.option(f"--{option}", name, metavar=metavar, help=field.description)
             command = give(drop(command))
     return command
@@ -63,7 +65,7 @@ def _chosen(command: C) -> C:
     },
 )
 def survey() -> None:
-    """Write, import, check, publish, sign, list, open, close and delete surveys."""
+    """Write, import, check, publish, sign, list and close surveys."""
 
 
 @survey.command()
@@ -115,14 +117,15 @@ def check(file: str, as_json: bool, **limits: Any) -> None:
     metavar="FILE",
     help="Also write the mapping of names and values to this file, for pages with SurveyJS.",
 )
-@click.option("--verbose", is_flag=True, help="Print a line for each change.")
+@click.option("--verbose", is_flag=True, help="Print each change, instead of a summary.")
 def import_(
     file: str, id: str | None, gamma: str, output: str | None, names: str | None, verbose: bool
 ) -> None:
-    """Convert the questionnaire of a FILE to a survey in TOML, without publishing it.
+    """Convert the questionnaire in FILE to a survey file.
 
-    Formats are SurveyJS (JSON), LimeSurvey (.lss) and XLSForm (.xlsx, .csv). Parts that cannot be
-    converted, such as questions with free text, are listed on standard error by kind.
+    The survey is not published. Formats are SurveyJS (JSON), LimeSurvey (.lss) and XLSForm (.xlsx,
+    .csv). Parts that cannot be converted, such as questions with free text, are listed on standard
+    error by kind.
     """
     from ..importing import import_questionnaire
 
@@ -177,10 +180,10 @@ def publish(
 )
 @_chosen
 def sign(file: str, key_file: str, **chosen: Any) -> None:
-    """Sign the survey of a TOML FILE and its terms, and print the signed terms.
+    """Sign the survey of a TOML FILE and its terms.
 
-    The output is for 'survey publish --terms' or 'survey terms', and is not secret. These commands
-    do not need the private key, so keep it on another machine.
+    The signed terms are printed. They are for 'survey publish --terms' or 'survey terms', and are
+    not secret. These commands do not need the private key, so keep it on another machine.
     """
     # Import here, since few commands need cryptography, which is slow to import.
     from halftruth_shared.protocol.signing import OperatorKey
@@ -198,10 +201,11 @@ def sign(file: str, key_file: str, **chosen: Any) -> None:
 @click.option("--no-signature", is_flag=True, help="Remove the signature.")
 @options.store
 def terms(id: str, file: str | None, no_signature: bool, store: Store, **chosen: Any) -> None:
-    """Set the terms of the survey ID to the signed terms in FILE, the output of 'survey sign'.
+    """Change the terms of the survey ID.
 
-    Without FILE, only the given options change. All changes are printed with their old and new
-    values. A change of signed terms needs a new signature, or --no-signature.
+    FILE contains signed terms, the output of 'survey sign', which replace all terms. Without FILE,
+    only the given options change. All changes are printed with their old and new values. A change
+    of signed terms needs a new signature, or --no-signature.
     """
     new, signature = _read_terms(file, chosen)
     if no_signature:
@@ -254,7 +258,10 @@ def _command(name: str, done: str, change: Callable[[Store, str], None], help: s
 @options.confirmed("ID")
 @options.store
 def close(id: str, confirm: str | None, store: Store) -> None:
-    """Stop taking reports for the survey ID; with reports it cannot be reopened."""
+    """Close the survey ID: no more reports are taken.
+
+    A survey with reports cannot be reopened.
+    """
     operations.close_survey(store, id, confirm=confirm)
     click.echo(f"closed {id}")
 
@@ -269,7 +276,7 @@ _command(
     "unlist",
     "unlisted",
     lambda store, id: operations.set_listing(store, id, False),
-    "Remove the survey ID from the public list; it can still be answered by its address.",
+    "Remove the survey ID from the public list.\n\nIt can still be answered by its address.",
 )
 _command(
     "relist",
@@ -284,10 +291,11 @@ _command(
 @options.confirmed("ID")
 @options.store
 def delete(id: str, confirm: str | None, store: Store) -> None:
-    """Delete the survey ID with its reports, their ids and counts, its invitations and tokens.
+    """Delete the survey ID and everything that belongs to it.
 
-    Only a back-up can restore them; existing back-ups still contain them. To keep the counts and
-    delete only the ids, use 'halftruth admin purge'.
+    These are its reports, their ids and counts, its invitations and tokens. Only a back-up can
+    restore them; existing back-ups still contain them. To keep the counts and delete only the ids,
+    use 'halftruth admin purge'.
     """
     done = operations.delete_survey(store, id, confirm=confirm)
     click.echo(

@@ -1,5 +1,7 @@
 """The help of all commands, and the names of their options."""
 
+import re
+
 import click
 import pytest
 from halftruth_collector.cli import main
@@ -39,3 +41,23 @@ def test_options_that_write_files_have_one_name(command, ctx):
             # The demo's reports are in a database, which stays.
             assert name in READ | FURTHER or (ctx.info_name, name) == ("demo", "--keep")
             assert option.help.startswith("Also ") == (name in FURTHER)
+
+
+@pytest.mark.parametrize(("command", "ctx"), COMMANDS)
+def test_help_fits_80_columns_without_truncated_sentences(command, ctx):
+    lines = command.get_help(ctx).splitlines()
+    assert not [line for line in lines if len(line) > 80]
+    # Usage lines have "..." for repeated arguments.
+    assert not [line for line in lines if line.endswith("...") and "Usage:" not in line]
+
+
+def test_help_begins_with_commands_that_exist():
+    _, ctx = next(walk())
+    first = main.get_help(ctx).partition("Begin:")[2].partition("Options:")[0]
+    begun = re.findall(r"^    halftruth ((?:[a-z-]+ ?)+)", first, re.M)
+    assert [each.strip() for each in begun] == ["demo", "survey new", "survey from-csv", "plan"]
+    for words in begun:
+        command, parent = main, ctx
+        for word in words.split()[:2]:
+            command = command.get_command(parent, word)
+            parent = click.Context(command, parent, word)

@@ -56,15 +56,17 @@ compare = click.Command(
         click.Option(
             ["--measure"],
             type=click.Choice(list(COMPARED)),
+            metavar="MEASURE",
             default="variational",
             show_default=True,
-            help="What --plot draws.",
+            help=f"What --plot draws, one of: {', '.join(COMPARED)}.",
         ),
     ],
-    help="Compare what anonymized and randomized releases of RECORDS (a CSV file) lose."
-    "\n\nEntropy l-diversity by generalization and anatomy need somebody who holds all records;"
-    " randomized response of the quasi-identifiers, with the best parameters under a linking risk"
-    " of 1/l, and a split questionnaire do not. Everything is simulated on this machine.",
+    help="Compare what anonymized and randomized releases of RECORDS lose."
+    "\n\nRECORDS is a CSV file. Entropy l-diversity by generalization and anatomy need somebody"
+    " who holds all records; randomized response of the quasi-identifiers, with the best parameters"
+    " under a linking risk of 1/l, and a split questionnaire do not. Everything is simulated on"
+    " this machine.",
 )
 options.plot(options.formats(compare))
 

@@ -45,9 +45,10 @@ from .microdata import read_microdata
 @click.option(
     "--measure",
     type=click.Choice(list(RIVAL_CHARTS)),
+    metavar="MEASURE",
     default="support-error",
     show_default=True,
-    help="What --plot draws.",
+    help=f"What --plot draws, one of: {', '.join(RIVAL_CHARTS)}.",
 )
 @options.plot
 @options.formats
@@ -63,7 +64,7 @@ def rivals(
     plot: str | None,
     **given: Any,
 ) -> None:
-    """Compare MASK, EMASK and cut-and-paste with halftruth's mechanisms.
+    """Compare MASK, EMASK and cut-and-paste with halftruth.
 
     RECORDS is a CSV file of true records, which are not sent anywhere; each column is a question
     and its values are the categories. By default, the records are the 48 842 people of CENSUS. All
