@@ -67,10 +67,17 @@ class PrivacyPolicy:
                 if name not in self.unprotected and perturbation.reveals(name)
             ]
             if revealed:
+                names = ", ".join(f"'{name}'" for name in revealed)
+                allowed = ", ".join(f"'{name}'" for name in [*named, *revealed])
                 reason = (
-                    f"a report can reveal '{revealed[0]}'; expected a survey that protects it, or a"
-                    f" caller who allows it (unprotected=['{revealed[0]}'])"
+                    f"a report can reveal {names}; expected a survey that protects this, or a"
+                    f" caller who allows it (unprotected=[{allowed}])"
                 )
+                # Allowed names need a pin, which would be the next error.
+                if not self._is_signed and survey.digest not in self._digests:
+                    reason += (
+                        f" and, once its questions were read, pins it (digests=['{survey.digest}'])"
+                    )
             elif survey.promise == "answer" and self._max_answer_gamma is None:
                 reason = (
                     "it promises by answer; expected a survey that protects records more, or a"

@@ -143,11 +143,20 @@ class Schema:
         Raises
         ------
         SchemaError
-            If a name is unknown or repeated, or the list is empty.
+            If a name is unknown or repeated, or the list is empty; the message has all unknown
+            names.
         """
         if not names or isinstance(names, str):
             raise SchemaError(
                 f"{field}: expected a list with one or more of: {listing(self.names)}", field=field
+            )
+        known = {*self.names, *self.options}
+        unknown = [each for each in names if not isinstance(each, str) or each not in known]
+        if len(unknown) > 1:
+            named = listing([f"'{each}'" for each in unknown])
+            raise SchemaError(
+                f"{field}: unknown attributes {named}; the survey has: {listing(self.names)}",
+                field=field,
             )
         positions = tuple([self.position(name, field) for name in names])
         twice = find_repeated(names)

@@ -16,9 +16,9 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from .attribute import find_repeated
+from .attribute import Attribute, find_repeated
 from .documents import AttributeDocument, TextDocument, document_text, make_document, sort_languages
-from .errors import HalftruthError, ParameterError, SurveyError, listing
+from .errors import HalftruthError, ParameterError, SchemaError, SurveyError, listing
 from .framing import Framing
 from .mechanisms import (
     MECHANISMS,
@@ -204,13 +204,7 @@ class Survey:
         """Make a survey from a document."""
         texts = _texts(document.title, document.description, document.attributes, document.form)
         languages = _languages(document.languages, texts, document.attributes)
-        schema = Schema(
-            tuple(
-                chain.from_iterable(
-                    attribute.attributes(languages) for attribute in document.attributes
-                )
-            )
-        )
+        schema = Schema(_attributes(document.attributes, languages))
         by_answer = document.promise == "answer"
         made = document.mechanism.mechanism_by_answer if by_answer else document.mechanism.mechanism
         mechanism = made(schema)
@@ -406,6 +400,30 @@ def _languages(
     return languages
 
 
+#: Largest number of invalid questions or members that one error names.
+_MOST_NAMED = 8
+
+
+def _attributes(
+    questions: Iterable[AttributeDocument], languages: Sequence[str]
+) -> tuple[Attribute, ...]:
+    """Return the attributes of all questions, or raise one SchemaError for all invalid ones."""
+    made: list[Attribute] = []
+    errors: list[SchemaError] = []
+    for question in questions:
+        try:
+            made.extend(question.attributes(languages))
+        except SchemaError as error:
+            errors.append(error)
+    if len(errors) > 1:
+        said = "; ".join(map(str, errors[:_MOST_NAMED]))
+        more = "" if len(errors) <= _MOST_NAMED else f"; … ({len(errors)} in all)"
+        raise SchemaError(f"{said}{more}", field=errors[0].field)
+    if errors:
+        raise errors[0]
+    return tuple(made)
+
+
 #: A message of the validator: the expected and the actual type of a member, and its path.
 _SHAPE = re.compile(r"Expected `(.+?)`, got `(.+?)` - at `\$\.(.+)`")
 _AT = re.compile(r"attributes\[(\d+)\]\.?")
@@ -435,16 +453,33 @@ def _members(message: str, content: dict[str, Any]) -> list[str]:
     return [] if table is None else list(table.__struct_encode_fields__)
 
 
+def _unknown_members(content: dict[str, Any]) -> Iterator[str]:
+    """Yield the unknown members of a survey and of its questions, as the validator writes them."""
+    tables: list[tuple[str, Any, Any]] = [("", content, SurveyDocument)]
+    questions = content.get("attributes")
+    for number, question in enumerate(questions if isinstance(questions, list) else ()):
+        tables.append((f" - at `$.attributes[{number}]`", question, AttributeDocument))
+    for place, table, kind in tables:
+        for name in table if isinstance(table, dict) else ():
+            if name not in kind.__struct_encode_fields__:
+                yield f"`{name}`{place}"
+
+
 def _shape_error(error: Exception, content: dict[str, Any] | None = None) -> SurveyError:
     """Return the error for a document of the wrong shape, with the accepted shape."""
     message = str(error)
     if message.endswith(" - at `$.promise`"):
         return SurveyError(f"promise: expected {_PROMISES}", field="promise")
     known = [m.kind for m in MECHANISMS] if "`$.mechanism.kind`" in message else []
+    others: list[str] = []
     if content is not None and message.startswith("Object contains unknown field"):
         known = _members(message, content)
+        first = message.removeprefix("Object contains unknown field ")
+        others = [each for each in _unknown_members(content) if each != first]
     if known:
         message += f"; expected one of: {listing(known, len(known))}"
+    if others:
+        message += f"; also unknown: {listing(others, _MOST_NAMED)}"
     if (shape := _SHAPE.fullmatch(message)) is None:
         return SurveyError(f"survey: {message}")
     wanted, got, place = shape.groups()

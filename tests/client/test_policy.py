@@ -1,5 +1,6 @@
 """A client refuses surveys that protect less than its caller requires."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -143,3 +144,18 @@ def test_the_limit_of_an_answer_does_not_accept_a_promise_by_record(live):
 def test_an_invalid_max_answer_gamma_is_refused(limit):
     with pytest.raises(ParameterError, match="max_answer_gamma"):
         Client("http://collector.test", max_gamma="19", max_answer_gamma=limit)
+
+
+def test_a_refusal_names_all_that_a_caller_has_to_allow(live):
+    names = ("smoker", "place", "town")
+    schema = Schema(tuple(Attribute(n, ("no", "yes"), sensitive=n == "smoker") for n in names))
+    bare = RandomizedResponse({"smoker": "0.9", "place": "1", "town": "1"})
+    operations.publish_survey(live.store, Survey("open", "Open", schema, bare))
+    with pytest.raises(SurveyRefused, match="can reveal 'place', 'town'; ") as refused:
+        Client(live.url, max_gamma="9").survey("open")
+    # What the message says is enough.
+    said = str(refused.value)
+    lists = [re.findall("'(.*?)'", each) for each in re.findall(r"=\[(.*?)\]", said)]
+    unprotected, digests = lists
+    client = Client(live.url, max_gamma="9", unprotected=unprotected, digests=digests)
+    assert client.survey("open").id == "open"

@@ -436,3 +436,14 @@ def test_unlisted_attributes_have_the_identity_in_the_published_survey():
 def test_an_invalid_list_of_perturbed_attributes_is_refused(text, message):
     with pytest.raises((SurveyError, ParameterError), match=re.escape(message)):
         Survey.from_toml(text)
+
+
+def test_an_invalid_survey_is_refused_with_all_invalid_questions_and_members():
+    with pytest.raises(SurveyError, match=r"`color`; expected .*; also unknown: `size` - at"):
+        Survey.from_toml(f"color = 1\n{with_line('size = 1', 'attribute')}")
+    both = ATTRIBUTES.replace('["yes"]', '["maybe"]').replace('name = "age"', 'name = "an age"')
+    with pytest.raises(SchemaError, match=r"'maybe'.*; attribute name: expected a letter"):
+        Survey.from_toml(toml(attributes=both))
+    many = "".join(f'\n[[attributes]]\nname = "q {k}"\ncategories = ["a", "b"]' for k in range(9))
+    with pytest.raises(SchemaError, match=r"; … \(9 in all\)$"):
+        Survey.from_toml(toml(attributes=many))

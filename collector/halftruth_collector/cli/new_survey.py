@@ -194,11 +194,10 @@ def _find(option: str, given: Sequence[str], names: Sequence[str]) -> list[str]:
     """Return the names of questions that are given by name or number, each once."""
     numbered = {str(number): name for number, name in enumerate(names, 1)}
     found = [numbered.get(each.strip(), each.strip()) for each in given]
-    for name in found:
-        if name not in names:
-            raise ParameterError(
-                f"{option}: there is no question '{name}'; expected one of: {listing(names)}, or"
-                " its number",
-                field=option,
-            )
+    if unknown := [f"'{name}'" for name in found if name not in names]:
+        raise ParameterError(
+            f"{option}: there is no question {', '.join(unknown)}; expected one of:"
+            f" {listing(names)}, or its number",
+            field=option,
+        )
     return list(dict.fromkeys(found))

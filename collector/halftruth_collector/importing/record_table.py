@@ -241,7 +241,7 @@ def draft_from_records(
         raise ParameterError(f"{file}: no column can be asked: {why}", field="file")
     names = {column.header: column.name for column in asked}
     names |= {name: name for name in names.values()}
-    unperturbed = [_find(each, names, "public") for each in public]
+    unperturbed = _find(public, names, "public")
     for question in questions:
         if question["name"] in unperturbed:
             question["sensitive"] = False
@@ -380,15 +380,15 @@ def _column(
     return Column(header, name, written, is_unchanged)
 
 
-def _find(name: str, names: Mapping[str, str], option: str) -> str:
-    found = names.get(name.strip())
-    if found is None:
+def _find(given: Sequence[str], names: Mapping[str, str], option: str) -> list[str]:
+    """Return the names of the questions that an option names by column or question."""
+    if unknown := [f"'{_printable(name)}'" for name in given if name.strip() not in names]:
         raise ParameterError(
-            f"{option}: no question is named '{_printable(name)}'; expected one of:"
+            f"{option}: no question is named {listing(unknown)}; expected one of:"
             f" {listing(list(dict.fromkeys(names.values())))}",
             field=option,
         )
-    return found
+    return [names[name.strip()] for name in given]
 
 
 def _parse_wanted(text: str, names: Mapping[str, str]) -> dict[str, list[str]]:
@@ -398,7 +398,7 @@ def _parse_wanted(text: str, names: Mapping[str, str]) -> dict[str, list[str]]:
             "wanted: expected outcomes by groups, as in 'smoker, drinks by sex'", field="wanted"
         )
     return {
-        key: [_find(name, names, "wanted") for name in side.split(",")]
+        key: _find(side.split(","), names, "wanted")
         for key, side in (("of", outcomes), ("by", groups))
     }
 

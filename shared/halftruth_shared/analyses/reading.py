@@ -9,7 +9,7 @@ comma inside a category.
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, TypeVar, get_args, get_origin
@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 from msgspec import inspect
 
-from ..errors import ParameterError
+from ..errors import ParameterError, listing
 from ..protocol.base import Request
 
 Kind = Literal[
@@ -266,18 +266,22 @@ def fields(kind: type[Request]) -> dict[str, Field]:
 
 
 def read(kind: type[Q], texts: Mapping[str, Sequence[str]]) -> Q:
-    """Parse a query from the texts of its fields, or raise a `ParameterError` that names one."""
-    known = fields(kind)
-    _check_names(known, texts)
-    return _complete(kind, {name: known[name].value(each) for name, each in texts.items()})
+    """Parse a query from the texts of its fields.
+
+    Raises
+    ------
+    ParameterError
+        For an unknown, invalid or missing field; the message names all of them.
+    """
+    return _convert(kind, texts, Field.value)
 
 
 def make(kind: type[Q], values: Mapping[str, Any]) -> Q:
     """Make a query from values, ignoring None; raises the errors of `read`."""
-    known = fields(kind)
-    _check_names(known, values)
-    checked = {n: known[n].checked(value) for n, value in values.items() if value is not None}
-    return _complete(kind, checked)
+    given = {name: value for name, value in values.items() if value is not None}
+    # A name that does not exist is an error even without a value.
+    given |= {name: None for name in values if name not in fields(kind)}
+    return _convert(kind, given, Field.checked)
 
 
 def write(query: Request) -> dict[str, list[str]]:
@@ -296,17 +300,27 @@ def questions_named(query: Request) -> dict[str, set[str]]:
     }
 
 
-def _check_names(known: Mapping[str, Field], names: Iterable[str]) -> None:
-    for name in names:
-        if name not in known:
-            accepted = f"expected one of: {', '.join(known)}" if known else "expected none"
-            raise ParameterError(f"{name}: unknown parameter; {accepted}", field=name)
-
-
-def _complete(kind: type[Q], values: dict[str, Any]) -> Q:
-    for field in fields(kind).values():
-        if field.required and field.name not in values:
-            raise field.unexpected()
+def _convert(kind: type[Q], given: Mapping[str, Any], convert: Callable[[Field, Any], Any]) -> Q:
+    """Make a query from the given fields, or raise one error that names all invalid ones."""
+    known = fields(kind)
+    values: dict[str, Any] = {}
+    errors: list[ParameterError] = []
+    if unknown := [name for name in given if name not in known]:
+        what = "unknown parameter" if len(unknown) == 1 else "unknown parameters"
+        accepted = f"expected one of: {', '.join(known)}" if known else "expected none"
+        errors.append(ParameterError(f"{listing(unknown)}: {what}; {accepted}", field=unknown[0]))
+    for name, field in known.items():
+        if name in given:
+            try:
+                values[name] = convert(field, given[name])
+            except ParameterError as error:
+                errors.append(error)
+        elif field.required:
+            errors.append(field.unexpected())
+    if len(errors) > 1:
+        raise ParameterError("; ".join(map(str, errors)), field=errors[0].field)
+    if errors:
+        raise errors[0]
     return kind(**values)
 
 

@@ -277,3 +277,24 @@ def test_the_study_command_without_studies_states_what_to_install(halftruth, ref
             "halftruth: study: there is no study; expected halftruth-studies"
         )
     assert "  study " in halftruth("--help")[1]
+
+
+def test_an_error_names_everything_at_once(refused, filled, survey_file):
+    for words, said in (
+        (
+            ("comparison", "health", "--confidence", "9"),
+            "answer: expected one attribute=category; groups: expected the name of an attribute;"
+            " confidence: expected a number above 0",
+        ),
+        (
+            ("table", "health", "--attributes", "smokes,drank"),
+            "attributes: unknown attributes 'smokes', 'drank'; the survey has: smoker, drinks",
+        ),
+    ):
+        assert said in refused("analyse", *words)
+    words = ("survey", "publish", survey_file, "--max-reports", "x", "--closes-at", "y")
+    complaint = refused(*words)
+    assert "max_reports: expected an integer" in complaint
+    assert "closes_at: expected a moment" in complaint
+    words = ("survey", "new", "--title", "T", "--question", "A: b, c", "--group", "q")
+    assert "group: there is no question 'q', 'r'; expected" in refused(*words, "--group", "r")

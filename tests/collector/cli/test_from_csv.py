@@ -250,6 +250,7 @@ def test_a_file_that_cannot_be_read_gets_one_line_without_answers(command, conte
     ("options", "expected"),
     [
         (["--public", "nobody"], "public: no question is named 'nobody'"),
+        (["--public", "he", "--public", "she"], "public: no question is named 'he', 'she'; expect"),
         (["--wanted", "a"], "wanted: expected outcomes by groups"),
         (["--wanted", "a by nobody"], "wanted: no question is named 'nobody'"),
         (["--wanted", "a by a"], "'a' is also in of"),

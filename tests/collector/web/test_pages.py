@@ -172,6 +172,8 @@ def test_large_tables_link_to_all_rows_and_files_are_complete(signed_in, filled,
         ("where=drinks%3Dhourly", "&#39;hourly&#39;"),
         ("confidence=2", "confidence: expected"),
         ("colour=red", "colour: unknown parameter"),
+        ("colour=red&size=4&confidence=2", "colour, size: unknown parameters; expected one of"),
+        ("colour=red&size=4&confidence=2", "; confidence: expected"),
     ],
 )
 def test_errors_have_one_line_and_the_query_is_kept(signed_in, filled, asked, said):
