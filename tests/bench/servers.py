@@ -9,10 +9,7 @@ from typing import Any
 from flask import Flask, request
 from flask.typing import ResponseReturnValue
 from gunicorn.app.base import BaseApplication
-from halftruth_collector.cli.serve import serve
-
-#: Number of processes of both, the default of `halftruth serve`.
-WORKERS = next(option.default for option in serve.params if option.name == "workers")
+from halftruth_collector.cli.serve import WORKERS
 
 #: Threads per process of the peer.
 THREADS = 16
