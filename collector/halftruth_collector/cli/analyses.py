@@ -43,7 +43,7 @@ def command(analysis: Analysis[Any, Any]) -> click.Command:
         ],
         help=f"{cleandoc(analysis.query.__doc__ or '')}\n\nSURVEY is the id of a survey"
         + (", or with --pilot a TOML file." if analysis.from_pilot else ".")
-        + " Without any option it is about questions that reports tell of together.",
+        + " Without options, the result is what its page shows first.",
         # One line for each command, so that the list fits on a screen.
         short_help=analysis.summary.split(",")[0].rstrip(".") + ".",
     )

@@ -276,18 +276,28 @@ plot = click.option(
 
 
 def make_query_options(
-    fields: Mapping[str, Field], others: Mapping[str, str]
+    fields: Mapping[str, Field], others: Mapping[str, str], *, has_default: bool = True
 ) -> Iterable[click.Option]:
-    """Yield an option for each field of a query; `others` are additional names by field."""
+    """Yield an option for each field of a query.
+
+    Parameters
+    ----------
+    fields : mapping of str to Field
+    others : mapping of str to str
+        Additional names by field.
+    has_default : bool
+        Whether a command without options has a query, although fields are required.
+    """
     for field in fields.values():
         names = [field.name, *([others[field.name]] if field.name in others else [])]
         text = field.description.rstrip(".")
         if field.kind == "margins":
             text += "; or a TOML or CSV file of these"
         if field.required:
-            text += "; required if any option is given"
-        elif field.default not in (None, False, [], {}):
-            text += f"; {field.default} by default"
+            text += "; required with other options" if has_default else "; required"
+        elif field.default not in (None, False, [], {}) and "default" not in text:
+            values = field.default if isinstance(field.default, list) else [field.default]
+            text += f"; by default {', '.join(map(str, values))}"
         # Values stay texts, since `read` converts the whole query.
         yield click.Option(
             [*(f"--{name.replace('_', '-')}" for name in names), field.name],

@@ -49,9 +49,9 @@ Source = Literal["moment", "model"]
 AutoSource = Literal["auto", "moment", "model"]
 
 _AUTO = (
-    " By default (auto) the model is taken where the reports do not tell of the table, or where the"
-    " expected margins of unbiased estimates are more than twice those of the model, by the design"
-    " of the survey and never by what was estimated."
+    " By default (auto), the model is used if the reports do not identify the table, or if the"
+    " expected margins of unbiased estimates are more than twice those of the model. The design of"
+    " the survey decides this, never the estimates."
 )
 
 #: One category, or any of several, for each of some attributes.
@@ -72,7 +72,7 @@ AttributeNames = Annotated[
     Meta(
         extra=KEPT,
         min_length=1,
-        description="Which attributes, in this order.",
+        description="Attributes to analyse, in this order.",
         extra_json_schema={"uniqueItems": True},
     ),
 ]
@@ -80,41 +80,41 @@ MeasureNames = Annotated[
     list[MeasureName],
     Meta(
         min_length=1,
-        description="Names of measures; by default all that apply.",
+        description="Measures to compute, by name; by default all that apply.",
         extra_json_schema={"uniqueItems": True},
     ),
 ]
 Presence = Annotated[
     Items,
     Meta(
-        description="The category that counts as presence, as attribute=category. By default the"
-        " only item of an attribute, or the second of two categories."
+        description="Category that counts as present, as attribute=category; by default the only"
+        " item of an attribute, or the second of two categories."
     ),
 ]
 Where = Annotated[
     dict[str, str | list[str]],
     Meta(
         extra=KEPT,
-        description="Only people who give these answers, as attribute=category; of an attribute"
-        " that is given several times, any of them. Shares are shares of these people, with errors"
-        " that include that of how many they are.",
+        description="Only people with these answers, as attribute=category; several answers to"
+        " one question mean any of them. Shares are then shares of these people. Their errors"
+        " include the uncertainty of the number of these people.",
     ),
 ]
 MergeOf = Annotated[
     dict[str, list[list[str]]],
     Meta(
         extra=KEPT,
-        description="Categories that count as one, as attribute=category,category; several groups"
-        " of an attribute each by themselves. A comma inside a category has a backslash before it."
-        " The merged category is called after all of them, with “or” in between.",
+        description="Categories to merge into one, as attribute=category,category; can be given"
+        " several times. Put a backslash before a comma inside a category. The merged category"
+        " has the names of all of them, with “or” in between.",
     ),
 ]
 MissingOf = Annotated[
     Missing,
     Meta(
         extra=KEPT,
-        description="Whether what is no answer, as not asked or not said, counts like an answer, or"
-        " shares are of those who answered every question that they are about.",
+        description="How to treat missing answers, such as not asked or not said: keep them as"
+        " categories, or exclude people with any in the questions of an estimate.",
     ),
 ]
 Confidence = Annotated[
@@ -124,14 +124,15 @@ Confidence = Annotated[
         gt=0,
         lt=1,
         examples=[0.95],
-        description="Level of each single interval, not of all together.",
+        description="Confidence level of each interval by itself, not of all intervals together.",
     ),
 ]
 TargetOf = Annotated[
     Target,
     Meta(
         extra=KEPT,
-        description="Whether the respondents are a sample of those spoken of, or all of them.",
+        description="Estimate for the population that the respondents were sampled from, or for"
+        " the respondents themselves.",
     ),
 ]
 PopulationOf = (
@@ -140,8 +141,9 @@ PopulationOf = (
         Meta(
             ge=1,
             le=10**18,
-            description="How many people the respondents are a simple random sample of; by default"
-            " many. It makes the error by sampling smaller, not that by perturbation.",
+            description="Size of the population, if the respondents are a simple random sample of"
+            " it; by default very large. A finite population has a smaller sampling error; the"
+            " error from perturbation stays.",
         ),
     ]
     | None
@@ -150,9 +152,9 @@ MethodOf = Annotated[
     Method,
     Meta(
         extra=KEPT,
-        description="What the supports are: unbiased moment estimates; those of a loglinear model"
-        " of all answers, of any length; or best guesses (likelihood), which have no intervals but"
-        " a typical error from held-out reports.",
+        description="Estimator of the supports: unbiased (moment); a loglinear model of all"
+        " answers, for any length (model); or best guesses (likelihood), which have no intervals"
+        " but a typical error from held-out reports.",
     ),
 ]
 
@@ -161,49 +163,49 @@ SourceOf = Annotated[
     Source,
     Meta(
         extra=KEPT,
-        description="What the shares are: unbiased moment estimates, or those of a model of all"
-        " answers, which are more precise where it holds.",
+        description="Estimator of the shares: unbiased (moment), or a loglinear model of all"
+        " answers (model), which is more precise where it holds.",
     ),
 ]
 AutoMethodOf = Annotated[
     AutoMethod,
     Meta(
         extra=KEPT,
-        description="What the shares are: unbiased moment estimates; those of a loglinear model of"
-        " all answers, of any length; or best guesses (likelihood), which have no intervals but a"
-        " typical error from held-out reports." + _AUTO,
+        description="Estimator of the shares: unbiased (moment); a loglinear model of all"
+        " answers, for any number of questions (model); or best guesses (likelihood), which have"
+        " no intervals but a typical error from held-out reports." + _AUTO,
     ),
 ]
 AutoSourceOf = Annotated[
     AutoSource,
     Meta(
         extra=KEPT,
-        description="What the shares are: unbiased moment estimates, or those of a model of all"
-        " answers, which are more precise where it holds." + _AUTO,
+        description="Estimator of the shares: unbiased (moment), or a loglinear model of all"
+        " answers (model), which is more precise where it holds." + _AUTO,
     ),
 ]
 Interactions = Annotated[
     list[list[AttributeName]],
     Meta(
         extra=KEPT,
-        description="Of estimate = model: interactions of three or more attributes that the model"
-        " has besides all pairs, each the names of its attributes with commas between them.",
+        description="With estimate = model: interactions of three or more attributes that the"
+        " model has in addition to all pairs; each is written as names separated by commas.",
     ),
 ]
 Modelled = Annotated[
     list[AttributeName],
     Meta(
         min_length=2,
-        description="Of estimate = model: the attributes that the model is about; by default all,"
-        " or those that the query names if all are too many for one model.",
+        description="With estimate = model: attributes of the model; by default all, or those"
+        " that the query names if all are too many for one model.",
         extra_json_schema={"uniqueItems": True},
     ),
 ]
 CovarianceOf = Annotated[
     bool,
     Meta(
-        description="Whether to give the covariance of the estimates, too, in the order of the"
-        " rows; null of two whose covariance is not known."
+        description="Also give the covariance matrix of the estimates, in the order of the rows;"
+        " null where a covariance is not known."
     ),
 ]
 
@@ -257,7 +259,7 @@ class SampleQuery(AnsweredQuery[R], Generic[R], frozen=True, kw_only=True):
 
 
 MinSupport = Annotated[
-    float, Meta(gt=0, le=1, examples=[0.02], description="Least support, from 0 to 1.")
+    float, Meta(gt=0, le=1, examples=[0.02], description="Smallest support, from 0 to 1.")
 ]
 
 
@@ -272,8 +274,8 @@ class MiningQuery(EstimateQuery[R], Generic[R], frozen=True, kw_only=True):
             int,
             Meta(
                 ge=1,
-                description="Longest itemsets; by default those whose margins of error can be less"
-                " than the threshold, as far as they are not too many.",
+                description="Largest length of itemsets; by default every length whose margins of"
+                " error can be below the threshold, unless there are too many itemsets.",
             ),
         ]
         | None

@@ -41,20 +41,20 @@ class ComparisonQuery(SampleQuery[Result[Any]], frozen=True, kw_only=True):
             min_length=1,
             max_length=1,
             extra=QUESTION,
-            description="Whose share, as attribute=category, or question=option of a question with"
-            " several answers.",
+            description="Answer whose share is compared, as attribute=category, or as"
+            " question=option of a question with several answers.",
         ),
     ]
     groups: Annotated[
         AttributeName,
-        Meta(extra=GROUPS, description="The attribute whose categories are the groups."),
+        Meta(extra=GROUPS, description="Attribute whose categories are the groups."),
     ]
     among: (
         Annotated[
             list[CategoryName],
             Meta(
                 min_length=2,
-                description="Only these groups; by default all.",
+                description="Compare only these groups; by default all.",
                 extra_json_schema={"uniqueItems": True},
             ),
         ]
@@ -64,18 +64,24 @@ class ComparisonQuery(SampleQuery[Result[Any]], frozen=True, kw_only=True):
         Annotated[
             CategoryName,
             Meta(
-                description="The group that all others are compared with. By default each is"
-                " compared with all the others together, and of two the second with the first."
+                description="Group that all others are compared with. By default each group is"
+                " compared with all others together, and the second of two groups with the first."
             ),
         ]
         | None
     ) = None
-    effect: Annotated[Effect, Meta(description="What two shares are compared by.")] = "difference"
+    effect: Annotated[
+        Effect,
+        Meta(
+            description="Effect measure: the difference of two shares, their ratio, or the ratio of"
+            " their odds."
+        ),
+    ] = "difference"
     trend: Annotated[
         bool,
         Meta(
-            description="Whether the groups are ordered as in the survey, so that a trend from"
-            " each to the next is wanted, too."
+            description="Also estimate the trend from each group to the next, in the order of the"
+            " survey."
         ),
     ] = False
     merge: MergeOf = msgspec.field(default_factory=dict)

@@ -30,8 +30,8 @@ class CrosstabQuery(SampleQuery[Result[Any]], frozen=True, kw_only=True):
         Meta(
             min_length=2,
             max_length=4,
-            description="Which questions: that of the rows, that of the columns, and up to two"
-            " whose answers make layers. One of the first two may have several answers.",
+            description="Questions of the rows, of the columns, and of up to two layers. The"
+            " question of the rows or of the columns can have several answers.",
             extra_json_schema={"uniqueItems": True},
             extra={**KEPT, "places": ("rows", "columns", "layers", "further layers")},
         ),
@@ -39,8 +39,8 @@ class CrosstabQuery(SampleQuery[Result[Any]], frozen=True, kw_only=True):
     percentages: Annotated[
         Percentages,
         Meta(
-            description="Of whom the cells are shares: of everybody, or of those in the same row or"
-            " the same column (and layer)."
+            description="Cells are shares of all people, or of the people in the same row or"
+            " column (and layer)."
         ),
     ] = "row"
     merge: MergeOf = msgspec.field(default_factory=dict)

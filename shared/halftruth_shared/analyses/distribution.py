@@ -27,15 +27,13 @@ class DistributionQuery(EstimateQuery[Result[Any]], frozen=True, kw_only=True):
     is interpolated within a bin. *people* is the estimated number of respondents who answered.
     """
 
-    attribute: Annotated[
-        AttributeName, Meta(extra=QUESTION, description="The attribute that is described.")
-    ]
+    attribute: Annotated[AttributeName, Meta(extra=QUESTION, description="Attribute to describe.")]
     groups: (
         Annotated[
             AttributeName,
             Meta(
                 extra=GROUPS,
-                description="The attribute whose categories are groups; by default none.",
+                description="Attribute whose categories are the groups; by default no groups.",
             ),
         ]
         | None
@@ -44,8 +42,7 @@ class DistributionQuery(EstimateQuery[Result[Any]], frozen=True, kw_only=True):
         Annotated[
             CategoryName,
             Meta(
-                description="The group that the means of the others are compared with; the first"
-                " by default."
+                description="Group whose mean the others are compared with; by default the first."
             ),
         ]
         | None
@@ -53,15 +50,15 @@ class DistributionQuery(EstimateQuery[Result[Any]], frozen=True, kw_only=True):
     percentiles: Annotated[
         list[Annotated[int, Meta(ge=1, le=99)]],
         Meta(
-            description="Which quantiles, in percent; 50 is the median.",
+            description="Percentiles to estimate; 50 is the median.",
             extra_json_schema={"uniqueItems": True},
         ),
     ] = msgspec.field(default_factory=lambda: [25, 50, 75])
     scores: Annotated[
         Items,
         Meta(
-            description="What the answers count as instead, in their order: attribute=ranks for 1,"
-            " 2, …, or numbers that grow, such as attribute=20,45,70.",
+            description="Other scores of the answers, in their order: attribute=ranks for 1, 2,"
+            " …, or increasing numbers, such as attribute=20,45,70.",
             extra={"also": ("ranks",), "written": "attribute=ranks"},
         ),
     ] = msgspec.field(default_factory=dict)

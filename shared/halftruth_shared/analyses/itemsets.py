@@ -24,24 +24,20 @@ class ItemsetsQuery(MiningQuery[Result[Any]], frozen=True, kw_only=True):
     estimate: MethodOf = "moment"
     interactions: Interactions = msgspec.field(default_factory=list)
     modelled: Modelled | None = None
-    length: Annotated[int, Meta(ge=1, description="Give only itemsets of this length.")] | None = (
-        None
-    )
+    length: Annotated[int, Meta(ge=1, description="Only itemsets of this length.")] | None = None
     attribute: (
         Annotated[
             QuestionName,
             Meta(
                 extra=QUESTION,
-                description="Give only itemsets with this attribute, or with options of this"
-                " question.",
+                description="Only itemsets with this attribute, or with options of this question.",
             ),
         ]
         | None
     ) = None
-    decision: (
-        Annotated[Decision, Meta(description="Give only itemsets that were decided like this.")]
-        | None
-    ) = None
+    decision: Annotated[Decision, Meta(description="Only itemsets with this decision.")] | None = (
+        None
+    )
 
 
 #: Sentences of the caveats of this analysis.

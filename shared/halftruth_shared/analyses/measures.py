@@ -15,8 +15,8 @@ Associated = Annotated[
     Meta(
         min_length=2,
         extra=KEPT,
-        description="Which attributes, two or more: of two all measures, else those named, or the"
-        " map of all pairs. By default the map of all attributes.",
+        description="Two or more attributes. Two have all measures; more have the named measures,"
+        " or the map of all pairs. By default, the map of all attributes.",
         extra_json_schema={"uniqueItems": True},
     ),
 ]

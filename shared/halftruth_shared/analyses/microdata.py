@@ -92,7 +92,7 @@ class MicrodataQuery(Query[MicrodataResult], frozen=True, kw_only=True):
     target: ClassVar = "population"
 
     attributes: (
-        Annotated[AttributeNames, Meta(description="Which questions; all by default.")] | None
+        Annotated[AttributeNames, Meta(description="Questions to include; by default all.")] | None
     ) = None
     margins: Margins | None = None
     interactions: Interactions = msgspec.field(default_factory=list)
@@ -102,8 +102,8 @@ class MicrodataQuery(Query[MicrodataResult], frozen=True, kw_only=True):
         Meta(
             ge=100,
             le=100_000,
-            description="Most rows; where there are more combinations of answers, a sample of them"
-            " stands for all.",
+            description="Largest number of rows; if there are more combinations of answers, the"
+            " rows are a sample of them.",
         ),
     ] = 10_000
 

@@ -28,7 +28,7 @@ class OverviewQuery(SampleQuery[Result[Any]], frozen=True, kw_only=True):
             Meta(
                 min_length=1,
                 extra=KEPT,
-                description="Which questions; by default all.",
+                description="Questions to include; by default all.",
                 extra_json_schema={"uniqueItems": True},
             ),
         ]

@@ -37,9 +37,7 @@ DesignName = Literal["own", "all pairs", "tables", "tables of groups"]
 class PlanQuery(Request, frozen=True, kw_only=True):
     """Query for the expected precision of a survey before field work; see ``plan``."""
 
-    respondents: Annotated[int, Meta(ge=2, le=10**18, description="How many people answer.")] = (
-        1_000
-    )
+    respondents: Annotated[int, Meta(ge=2, le=10**18, description="Number of respondents.")] = 1_000
     half_width: (
         Annotated[
             float,
@@ -47,8 +45,8 @@ class PlanQuery(Request, frozen=True, kw_only=True):
                 ge=1e-9,
                 lt=1,
                 examples=[0.01],
-                description="Wanted margin of shares and differences: says how many respondents it"
-                " takes.",
+                description="Wanted margin of error of shares and differences, such as 0.02. The"
+                " plan says how many respondents it takes.",
             ),
         ]
         | None
@@ -56,14 +54,14 @@ class PlanQuery(Request, frozen=True, kw_only=True):
     groups: (
         Annotated[
             AttributeNames,
-            Meta(description="Questions whose answers are the groups; by default all."),
+            Meta(description="Questions whose answers are groups of people; by default all."),
         ]
         | None
     ) = None
     questions: (
         Annotated[
             AttributeNames,
-            Meta(description="Questions whose answers are estimated; by default all."),
+            Meta(description="Questions whose shares are estimated; by default all."),
         ]
         | None
     ) = None
@@ -73,8 +71,9 @@ class PlanQuery(Request, frozen=True, kw_only=True):
             Meta(
                 min_length=1,
                 max_length=40,
-                description="Difference to detect, as in 'drugs by sex: 10 points': says from which"
-                " difference on designs detect it, and what the survey file needs for the best.",
+                description="Difference to detect, as in 'drugs by sex: 10 points'. The plan says"
+                " how large a difference each design detects, and what to write in the survey"
+                " file for the best design.",
                 extra={"written": "of: outcome by group: points"},
             ),
         ]
@@ -83,12 +82,12 @@ class PlanQuery(Request, frozen=True, kw_only=True):
     outcome: (
         Annotated[
             AttributeName,
-            Meta(description="Question that is explained by a regression, with its predictors."),
+            Meta(description="Outcome of a regression; needs predictors."),
         ]
         | None
     ) = None
     predictors: (
-        Annotated[AttributeNames, Meta(description="Questions that explain the outcome.")] | None
+        Annotated[AttributeNames, Meta(description="Predictors of the regression.")] | None
     ) = None
     relay: (
         Annotated[
@@ -97,8 +96,9 @@ class PlanQuery(Request, frozen=True, kw_only=True):
                 ge=6,
                 le=99,
                 examples=[10],
-                description="How likely a report may make, in percent, what was 5 % likely: plans"
-                " the survey behind a relay with the largest γ for this bound.",
+                description="Plan the survey behind a relay, with the largest γ for this bound:"
+                " the probability, in percent, that a report may give to what was 5 % likely"
+                " before.",
             ),
         ]
         | None
@@ -107,7 +107,7 @@ class PlanQuery(Request, frozen=True, kw_only=True):
     target: TargetOf = "population"
     alone: Annotated[
         bool,
-        Meta(description="Plan the survey alone, without other mechanisms and designs."),
+        Meta(description="Plan only this survey, without other mechanisms and designs."),
     ] = False
 
 

@@ -40,53 +40,51 @@ class RegressionQuery(EstimateQuery[Result[Any]], frozen=True, kw_only=True):
     of the outcome if everybody gave the one answer instead of the other, or per unit of scores.
     """
 
-    outcome: Annotated[
-        AttributeName, Meta(extra=QUESTION, description="The attribute that is to be explained.")
-    ]
+    outcome: Annotated[AttributeName, Meta(extra=QUESTION, description="Attribute to explain.")]
     predictors: Annotated[
         list[AttributeName],
         Meta(
             min_length=1,
             extra=GROUPS,
-            description="The attributes that it is explained by.",
+            description="Attributes that explain the outcome.",
             extra_json_schema={"uniqueItems": True},
         ),
     ]
     model: Annotated[
         Model,
         Meta(
-            description="For the odds of one answer (logistic), or for the mean of the outcome's"
-            " scores (linear)."
+            description="Model of the odds of one answer (logistic), or of the mean of the"
+            " outcome's scores (linear)."
         ),
     ] = "logistic"
     interactions: Annotated[
         list[list[AttributeName]],
         Meta(
-            description="Predictors that change each other's effect, each time the names of two or"
-            " more with commas between them."
+            description="Interactions of predictors; each is written as two or more names"
+            " separated by commas."
         ),
     ] = msgspec.field(default_factory=list)
     present: Annotated[
         Items,
         Meta(
-            description="The answer whose odds a logistic model is about, as attribute=category. By"
+            description="Answer whose odds a logistic model explains, as attribute=category; by"
             " default the only item of the outcome, or the second of two categories."
         ),
     ] = msgspec.field(default_factory=dict)
     reference: Annotated[
         Items,
         Meta(
-            description="The category of a predictor that its others are compared with, as"
-            " attribute=category; by default its first."
+            description="Reference category of a predictor, as attribute=category; by default its"
+            " first."
         ),
     ] = msgspec.field(default_factory=dict)
     scores: Annotated[
         Items,
         Meta(
-            description="What the categories of an attribute count as, in their order: attribute="
-            "ranks for 1, 2, …, or numbers such as attribute=20,45,70; of numbers the middles of"
-            " their bins by default. A linear model needs them of its outcome; a predictor with"
-            " scores has one coefficient, for a unit of them.",
+            description="Scores of the categories of an attribute, in their order:"
+            " attribute=ranks for 1, 2, …, or numbers such as attribute=20,45,70; for numbers by"
+            " default the midpoints of their bins. The outcome of a linear model needs scores. A"
+            " predictor with scores has one coefficient, per unit of its scores.",
             extra={"also": ("ranks",), "written": "attribute=ranks"},
         ),
     ] = msgspec.field(default_factory=dict)
@@ -94,11 +92,11 @@ class RegressionQuery(EstimateQuery[Result[Any]], frozen=True, kw_only=True):
         Literal["auto", "moment", "model"],
         Meta(
             extra=KEPT,
-            description="By the unbiased table of these answers (moment), or by one model of all"
-            " answers without interactions of three or more but those named (model). By default"
-            " (auto) the table is taken if the design determines the coefficients even of a rare"
-            " answer; else a model: of these questions with all their interactions for up to two"
-            " predictors, and of all answers for more.",
+            description="Estimator: from the unbiased table of these answers (moment), or from"
+            " one loglinear model of all answers, without interactions of three or more except"
+            " those named (model). By default (auto), the table is used if the design determines"
+            " the coefficients even of a rare answer; otherwise a model, of these questions with"
+            " all their interactions for up to two predictors, and of all answers for more.",
         ),
     ] = "auto"
     merge: MergeOf = msgspec.field(default_factory=dict)

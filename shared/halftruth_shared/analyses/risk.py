@@ -29,16 +29,17 @@ class RiskQuery(Query[Result[Any]], frozen=True, kw_only=True):
         list[AttributeName],
         Meta(
             min_length=1,
-            description="Attributes that others may know of a person.",
+            description="Attributes that others may know about a person (quasi-identifiers).",
             extra=GROUPS,
             extra_json_schema={"uniqueItems": True},
         ),
     ]
     sensitive: Annotated[
-        AttributeName, Meta(extra=QUESTION, description="The attribute that they do not.")
+        AttributeName,
+        Meta(extra=QUESTION, description="Sensitive attribute, which others do not know."),
     ]
     limit: Annotated[
-        float, Meta(gt=0, le=1, examples=[0.5], description="Largest risk that is accepted.")
+        float, Meta(gt=0, le=1, examples=[0.5], description="Largest acceptable risk.")
     ] = 0.5
 
 

@@ -30,22 +30,23 @@ class RulesQuery(MiningQuery[Result[Any]], frozen=True, kw_only=True):
     """
 
     antecedent: Annotated[
-        Items, Meta(description="Items on the left of a single rule, as attribute=category.")
+        Items, Meta(description="Items of the left side of a single rule, as attribute=category.")
     ] = msgspec.field(default_factory=dict)
     consequent: Annotated[
         Items,
         Meta(
-            description="Items on the right of a single rule, of other attributes, as"
+            description="Items of the right side of a single rule, of other attributes, as"
             " attribute=category."
         ),
     ] = msgspec.field(default_factory=dict)
     min_support: MinSupport = 0.05
     min_confidence: Annotated[
-        float, Meta(ge=0, le=1, examples=[0.8], description="Least estimated confidence.")
+        float, Meta(ge=0, le=1, examples=[0.8], description="Smallest estimated confidence.")
     ] = 0.5
     min_lift: (
         Annotated[
-            float, Meta(ge=0, examples=[1.2], description="Least estimated lift; by default any.")
+            float,
+            Meta(ge=0, examples=[1.2], description="Smallest estimated lift; by default any."),
         ]
         | None
     ) = None
@@ -53,8 +54,8 @@ class RulesQuery(MiningQuery[Result[Any]], frozen=True, kw_only=True):
         Annotated[
             list[MeasureName],
             Meta(
-                description="Names of measures to compute of each rule; by default none, and of a"
-                " single rule all.",
+                description="Measures to compute for each rule, by name; by default none, and for"
+                " a single rule all.",
                 extra_json_schema={"uniqueItems": True},
             ),
         ]
@@ -63,18 +64,16 @@ class RulesQuery(MiningQuery[Result[Any]], frozen=True, kw_only=True):
     sort: Annotated[
         str,
         Meta(
-            description="What comes first when largest.",
+            description="Measure to sort by, largest first.",
             extra={"of": "measure", "also": ("confidence", "support")},
         ),
     ] = "confidence"
-    limit: Annotated[int, Meta(ge=1, description="Most rules to give; by default all.")] | None = (
-        None
-    )
+    limit: (
+        Annotated[int, Meta(ge=1, description="Largest number of rules; by default all.")] | None
+    ) = None
     include_uncertain: Annotated[
         bool,
-        Meta(
-            description="Whether to give rules whose support is not significantly above zero, too."
-        ),
+        Meta(description="Also give rules whose support is not significantly above zero."),
     ] = False
     estimate: SourceOf = "moment"
     interactions: Interactions = msgspec.field(default_factory=list)

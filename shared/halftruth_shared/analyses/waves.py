@@ -27,15 +27,15 @@ class WavesQuery(AnsweredQuery[Result[Any]], frozen=True, kw_only=True):
     of_series: ClassVar[bool] = True
 
     attributes: (
-        Annotated[AttributeNames, Meta(description="Which questions; by default all.")] | None
+        Annotated[AttributeNames, Meta(description="Questions to include; by default all.")] | None
     ) = None
     base: (
         Annotated[
             int,
             Meta(
                 ge=1,
-                description="Number of the wave that others are compared with; by default each with"
-                " the wave before.",
+                description="Number of the wave that others are compared with; by default each"
+                " wave is compared with the one before.",
             ),
         ]
         | None
@@ -45,8 +45,8 @@ class WavesQuery(AnsweredQuery[Result[Any]], frozen=True, kw_only=True):
             AttributeName,
             Meta(
                 extra=GROUPS,
-                description="The attribute whose categories are groups: then all is about the"
-                " difference between a group and the reference.",
+                description="Attribute whose categories are the groups. All results are then of"
+                " the difference between a group and the reference.",
             ),
         ]
         | None
@@ -54,16 +54,17 @@ class WavesQuery(AnsweredQuery[Result[Any]], frozen=True, kw_only=True):
     reference: (
         Annotated[
             CategoryName,
-            Meta(description="The group that others are compared with; the first by default."),
+            Meta(description="Group that others are compared with; by default the first."),
         ]
         | None
     ) = None
     scores: Annotated[
         Items,
         Meta(
-            description="What the answers count as in means, in their order: attribute=ranks for 1,"
-            " 2, …, or numbers that grow, such as attribute=20,45,70. By default numbers count as"
-            " the middle of their bin, and answers in an order as what they say, or as ranks.",
+            description="Scores of the answers for means, in their order: attribute=ranks for 1,"
+            " 2, …, or increasing numbers, such as attribute=20,45,70. By default, the score of a"
+            " number is the midpoint of its bin, the score of a numeric category is its value,"
+            " and other ordered answers have their ranks.",
             extra={"also": ("ranks",), "written": "attribute=ranks"},
         ),
     ] = msgspec.field(default_factory=dict)

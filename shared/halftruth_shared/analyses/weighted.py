@@ -19,8 +19,9 @@ Margins = Annotated[
     dict[str, Annotated[dict[str, Annotated[float, Meta(ge=0)]], Meta(min_length=1)]],
     Meta(
         min_length=1,
-        description="What is known of other questions (of a group, where one is asked about), as"
-        " attribute=category:number: the share of every category, or its number of people.",
+        description="Known margins of other questions, as attribute=category:number: the share of"
+        " every category, or its number of people. If the query is about some people only"
+        " (where), they are margins of these people.",
     ),
 ]
 
@@ -37,17 +38,18 @@ class WeightedQuery(SampleQuery[Result[Any]], frozen=True, kw_only=True):
     margins: Margins
     attributes: (
         Annotated[
-            AttributeNames, Meta(description="Which questions; by default all without a margin.")
+            AttributeNames,
+            Meta(description="Questions to include; by default all without a margin."),
         ]
         | None
     ) = None
     method: Annotated[
         Weighting,
         Meta(
-            description="raking weights respondents who are no simple random sample of their"
-            " population (post-stratification, if there is one margin). calibration makes estimates"
-            " more precise by margins of the respondents themselves, or of a population whose"
-            " simple random sample they are."
+            description="Use raking if the respondents are not a simple random sample of their"
+            " population; with one margin, it is post-stratification. Use calibration for more"
+            " precise estimates if the margins are those of the respondents themselves, or of a"
+            " population that they are a simple random sample of."
         ),
     ] = "raking"
     covariance: CovarianceOf = False

@@ -152,7 +152,7 @@ def test_a_survey_has_the_methods_of_an_analyst_without_its_id(health):
         of_one = inspect.signature(getattr(health, name.replace("-", "_")))
         assert list(of_all.parameters) == ["survey", *of_one.parameters]
     assert "survey : str" not in health.comparison.__doc__
-    assert "\nanswer : dict[str, str]\n    Whose share" in health.comparison.__doc__
+    assert "\nanswer : dict[str, str]\n    Answer whose share" in health.comparison.__doc__
 
 
 @pytest.mark.parametrize("name", ANALYSES)

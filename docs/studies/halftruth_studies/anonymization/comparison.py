@@ -55,27 +55,25 @@ class CompareQuery(Request, frozen=True, kw_only=True):
     """Releases to compare, and their attributes."""
 
     quasi: Annotated[AttributeNames, Meta(description="Quasi-identifiers, which others may know.")]
-    sensitive: Annotated[AttributeName, Meta(description="The sensitive attribute.")]
+    sensitive: Annotated[AttributeName, Meta(description="Sensitive attribute.")]
     diversity: Annotated[
         list[Annotated[int, Meta(ge=2)]],
-        Meta(min_length=1, description="l: the limit is 1/l. Several with commas between them."),
+        Meta(min_length=1, description="Values of l, separated by commas; the limit is 1/l."),
     ]
-    gamma: Annotated[
-        str, Meta(description="Amplification of the split questionnaire beside them.")
-    ] = "19"
+    gamma: Annotated[str, Meta(description="Amplification of the split questionnaire.")] = "19"
     pairs: (
         Annotated[
             list[Annotated[list[AttributeName], Meta(min_length=2, max_length=2)]],
             Meta(
-                description="Two attributes whose uncertainty coefficient is wanted: what the"
-                " first tells of the second. By default each quasi-identifier and the sensitive"
-                " attribute."
+                description="Two attributes whose uncertainty coefficient is estimated: how much"
+                " the first says about the second. By default each quasi-identifier and the"
+                " sensitive attribute."
             ),
         ]
         | None
     ) = None
     repetitions: Annotated[
-        int, Meta(ge=1, description="How often whatever is left to chance is done.")
+        int, Meta(ge=1, description="Number of simulations of everything random.")
     ] = 3
     seed: Annotated[int, Meta(ge=0, description="Seed of the simulation.")] = 0
 

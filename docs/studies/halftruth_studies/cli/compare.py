@@ -41,7 +41,9 @@ compare = click.Command(
     callback=_compare,
     params=[
         click.Argument(["records"], type=click.File("r", encoding="utf-8-sig")),
-        *options.make_query_options(fields(CompareQuery), {"diversity": "l", "pairs": "pair"}),
+        *options.make_query_options(
+            fields(CompareQuery), {"diversity": "l", "pairs": "pair"}, has_default=False
+        ),
         click.Option(
             ["--hierarchies"],
             type=click.Path(),
