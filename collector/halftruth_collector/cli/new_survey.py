@@ -60,7 +60,12 @@ _HEADING = (
     help="Outcome that is wanted by these groups, by name or number; repeat it for others. By"
     " default all other questions.",
 )
-@click.option("--respondents", type=click.IntRange(2, 10**18), help="How many people will answer.")
+@click.option(
+    "--respondents",
+    type=click.IntRange(2, 10**18),
+    metavar="NUMBER",
+    help="How many people will answer.",
+)
 @options.gamma
 def new(
     file: str | None,

@@ -227,6 +227,7 @@ def formats(command: C) -> C:
 processes = click.option(
     "--processes",
     type=click.IntRange(1),
+    metavar="NUMBER",
     default=1,
     show_default=True,
     help="Number of processes on this machine.",

@@ -23,6 +23,7 @@ def listening(port: int, workers: int) -> Callable[[C], C]:
         click.option(
             "--port",
             type=click.IntRange(0, 65_535),
+            metavar="NUMBER",
             default=port,
             show_default=True,
             help="Port; 0 takes any free one.",
@@ -30,6 +31,7 @@ def listening(port: int, workers: int) -> Callable[[C], C]:
         click.option(
             "--workers",
             type=click.IntRange(1, 64),
+            metavar="NUMBER",
             help=f"Processes; by default HALFTRUTH_WORKERS, or {workers}.",
         ),
         click.option("--quiet", is_flag=True, help="Log problems only, no line for each request."),
@@ -64,6 +66,7 @@ def run_server(database: str, **settings: Any) -> None:
 @click.option(
     "--threads",
     type=click.IntRange(1, 64),
+    metavar="NUMBER",
     help=f"Analyses at the same time in each process; by default HALFTRUTH_THREADS, or {THREADS}.",
 )
 def serve(database: str, workers: int | None, threads: int | None, **settings: Any) -> None:

@@ -32,25 +32,24 @@ _terms = click.option(
 )
 
 
-#: Options of terms that have a value: their names, and placeholders of the value.
+#: Options of terms that have a value: their names, placeholders of the value, and the help of the
+#: options that drop them.
 _VALUES = {
-    "sealing_key": ("sealed-to", "KEY"),
-    "closes_at": ("closes-at", "MOMENT"),
-    "max_reports": ("max-reports", "NUMBER"),
+    "sealing_key": ("sealed-to", "KEY", "Reports are no longer sealed."),
+    "closes_at": ("closes-at", "MOMENT", "Remove the deadline."),
+    "max_reports": ("max-reports", "NUMBER", "Remove the limit."),
 }
 
 
 def _chosen(command: C) -> C:
     """Add an option to set and an option to drop each of the terms."""
     for name, field in reversed(fields(Terms).items()):
-        option, metavar = _VALUES.get(name, (name.replace("_", "-"), None))
+        option, metavar, dropped = _VALUES.get(name, (name.replace("_", "-"), None, None))
         if metavar is None:
             both = f"--{option}/--no-{option}"
             command = click.option(both, name, default=None, help=field.description)(command)
         else:
-            drop = click.option(
-                f"--no-{option}", f"no_{name}", is_flag=True, help=f"Remove --{option}."
-            )
+            drop = click.option(f"--no-{option}", f"no_{name}", is_flag=True, help=dropped)
             give = click.option(f"--{option}", name, metavar=metavar, help=field.description)
             command = give(drop(command))
     return command
@@ -176,7 +175,12 @@ def publish(
 @survey.command()
 @click.argument("file", type=click.Path())
 @click.option(
-    "--key", "key_file", type=click.Path(), required=True, help="Private key for signing."
+    "--key",
+    "key_file",
+    type=click.Path(),
+    required=True,
+    metavar="FILE",
+    help="Private key for signing, from 'halftruth admin key create'.",
 )
 @_chosen
 def sign(file: str, key_file: str, **chosen: Any) -> None:

@@ -12,13 +12,11 @@ Invitations = Annotated[
     bool, Meta(description="Whether each report needs a single-use invitation.")
 ]
 SealingKey = Annotated[
-    PublicKey, Meta(description="X25519 public key that every report is encrypted to.")
+    PublicKey, Meta(description="X25519 public key that every report is sealed (encrypted) to.")
 ]
-ClosesAt = Annotated[
-    datetime, Meta(tz=True, description="No report is counted from this moment on.")
-]
+ClosesAt = Annotated[datetime, Meta(tz=True, description="Moment from which no report is counted.")]
 MaxReports = Annotated[
-    int, Meta(ge=1, le=2**53 - 1, description="No report is counted once so many are.")
+    int, Meta(ge=1, le=2**53 - 1, description="Number of reports after which no more are counted.")
 ]
 SharedDevices = Annotated[
     bool,

@@ -38,6 +38,7 @@ from .microdata import read_microdata
 @click.option(
     "--surveys",
     type=click.IntRange(1),
+    metavar="NUMBER",
     default=5,
     show_default=True,
     help="How many surveys are simulated with each scheme.",
