@@ -2,13 +2,19 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial, reduce
 
 import numpy as np
-from halftruth_collector.demo.census import SCHEMA, census_codes, census_counts, census_survey
-from halftruth_collector.demo.comparison import root_mean_square_errors
+from halftruth_collector.demo.census import (
+    GROUPED,
+    SCHEMA,
+    WANTED,
+    census_codes,
+    census_counts,
+    census_survey,
+)
+from halftruth_collector.demo.comparison import error_in_groups, root_mean_square_errors
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.groups import survey_in_groups
 from halftruth_collector.estimation.likelihood import independence
@@ -18,11 +24,10 @@ from halftruth_shared import (
     GammaDiagonal,
     Mechanism,
     RandomizedResponse,
-    Schema,
     SplitQuestionnaire,
     Survey,
 )
-from halftruth_shared.mechanisms.split_questionnaire import WantedTables, enumerate_tables
+from halftruth_shared.mechanisms.split_questionnaire import enumerate_tables
 from multi_freq_ldpy.mdim_freq_est import RSpFD_solution, SMP_solution, SPL_solution
 from numpy.typing import NDArray
 from pure_ldp.frequency_oracles.hadamard_response import (
@@ -99,38 +104,16 @@ def errors_of_dependent_answers() -> tuple[list[str], list[list[str]]]:
     return ["mechanism", "estimate", *map(str, LENGTHS)], rows
 
 
-#: Wanted tables of CENSUS, and groups of the answers of its long attributes in their order.
-WANTED = WantedTables(of=("hours-per-week", "fnlwgt"), by=("sex", "age", "race"))
-GROUPS = {
-    "age": (("up to 35",), ("36 to 55",), ("56 to 75", "over 75")),
-    "fnlwgt": (
-        ("up to 100000",),
-        ("100001 to 200000",),
-        ("200001 to 300000", "300001 to 400000", "over 400000"),
-    ),
-    "hours-per-week": (("up to 19", "20 to 39"), ("40 to 59",), ("60 to 79", "over 79")),
-    "race": (("Amer-Indian-Eskimo", "Asian-Pac-Islander", "Black", "Other"), ("White",)),
-}
-
-
 def errors_of_wanted_tables() -> tuple[list[str], list[list[str]]]:
     """Return the errors of single attributes, and of the groups of six wanted tables."""
     lengths = dict.fromkeys(LENGTHS, 1.0)
-    grouped = Schema(
-        [
-            replace(a, collapsed={" or ".join(each): each for each in GROUPS[a.name]})
-            if a.name in GROUPS
-            else a
-            for a in SCHEMA.attributes
-        ]
-    )
     designs = {
         "all tables": (SCHEMA, SplitQuestionnaire.designed(SCHEMA, GAMMA, (), lengths)),
         "all pairs": (SCHEMA, SplitQuestionnaire.designed(SCHEMA, GAMMA, (), {1: 1.0, 2: 1.0})),
         "wanted tables": (SCHEMA, SplitQuestionnaire.designed(SCHEMA, GAMMA, (), [WANTED])),
         "wanted tables of groups": (
-            grouped,
-            SplitQuestionnaire.designed(grouped, GAMMA, (), [WANTED]),
+            GROUPED,
+            SplitQuestionnaire.designed(GROUPED, GAMMA, (), [WANTED]),
         ),
     }
     rows = []
@@ -145,22 +128,15 @@ def errors_of_wanted_tables() -> tuple[list[str], list[list[str]]]:
                 lambda names, found=counts, of=detail: of.table(found, names).value, TRUTH, [1]
             )
             alone.append(errors[0] ** 2)
-            for names in enumerate_tables(SCHEMA, WANTED):
-                found = _in_classes(together.table(counts, names).value, names)
-                truth = _in_classes(TRUTH.marginal(SCHEMA.positions(names)), names)
-                cells.append(np.mean((found - truth / TRUTH.reports) ** 2))
+            error = error_in_groups(
+                lambda names, found=counts, of=together: of.table(found, names).value,
+                TRUTH,
+                GROUPED,
+                enumerate_tables(SCHEMA, WANTED),
+            )
+            cells.append(error**2)
         rows.append(_row(name, "", np.sqrt([np.mean(alone), np.mean(cells)])))
     return ["design", "", "one attribute", "groups of wanted tables"], rows
-
-
-def _in_classes(table: Array, names: Sequence[str]) -> Array:
-    """Sum a table over the groups of answers, unless it is of groups."""
-    for axis, name in enumerate(names):
-        answers = SCHEMA.attributes[SCHEMA.position(name)].categories
-        if name in GROUPS and table.shape[axis] == len(answers):
-            member = np.array([[a in group for a in answers] for group in GROUPS[name]], float)
-            table = np.moveaxis(np.tensordot(member, table, axes=(1, axis)), 0, axis)
-    return table
 
 
 def bound() -> list[str]:

@@ -5,10 +5,12 @@ CC BY 4.0.
 """
 
 import csv
+from dataclasses import replace
 from importlib.resources import files
 
 import numpy as np
 from halftruth_shared import Attribute, Mechanism, Schema, Survey
+from halftruth_shared.mechanisms.split_questionnaire import WantedTables
 from numpy.typing import NDArray
 
 from ..estimation import Counts
@@ -30,6 +32,29 @@ _RANGES = {
 
 #: Six attributes with 2 000 cells.
 SCHEMA = Schema(tuple(Attribute(name, categories) for name, categories in _RANGES.items()))
+
+#: Tables that a user of CENSUS could want: two outcomes, each by three groups of people.
+WANTED = WantedTables(of=("hours-per-week", "fnlwgt"), by=("sex", "age", "race"))
+
+_GROUPS = {
+    "age": {"up to 35": ("up to 35",), "36 to 55": ("36 to 55",), "over 55": _RANGES["age"][2:]},
+    "fnlwgt": {
+        "up to 100000": ("up to 100000",),
+        "100001 to 200000": ("100001 to 200000",),
+        "over 200000": _RANGES["fnlwgt"][2:],
+    },
+    "hours-per-week": {
+        "up to 39": _RANGES["hours-per-week"][:2],
+        "40 to 59": ("40 to 59",),
+        "over 59": _RANGES["hours-per-week"][3:],
+    },
+    "race": {"White": ("White",), "other than White": _RANGES["race"][:4]},
+}
+
+#: The same attributes, with groups of answers for reports about several questions.
+GROUPED = Schema(
+    tuple(replace(each, collapsed=_GROUPS.get(each.name)) for each in SCHEMA.attributes)
+)
 
 
 def census_survey(id: str, mechanism: Mechanism) -> Survey:

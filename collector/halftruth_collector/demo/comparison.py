@@ -1,17 +1,16 @@
-"""Errors of mined itemsets and reconstructed supports, by length of itemsets (FRAPP §7)."""
+"""Errors of mined itemsets (FRAPP §7) and of reconstructed tables."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
-from typing import Any, NamedTuple
 
 import numpy as np
 from halftruth_shared import Schema
-from halftruth_shared.results import Caveat, Result
 from numpy.typing import NDArray
 
 from ..estimation import Counts
 from ..estimation.bounds import Array, reaches
+from ..estimation.groups import group_codes, group_sums
 
 #: An itemset as a key: its (attribute, category) pairs in schema order.
 Itemset = tuple[tuple[str, str], ...]
@@ -90,17 +89,40 @@ def root_mean_square_errors(support: Support, truth: Counts, lengths: Iterable[i
     return errors
 
 
-class LengthComparison(NamedTuple):
-    """Errors of the itemsets of one length.
+def error_in_groups(
+    support: Support, truth: Counts, schema: Schema, tables: Iterable[Sequence[str]]
+) -> float:
+    """Compute the root-mean-square error of some tables of groups of answers.
 
-    `covered` is the share of the frequent itemsets whose interval covers the true support, and
-    `precision` the caveat of the result about this length; None if it was not examined.
+    Each table counts equally, whatever its number of cells.
+
+    Parameters
+    ----------
+    support : callable
+        Returns the estimated table of some attributes, in groups or in detail.
+    truth : Counts
+        Counts of true records, with answers in detail.
+    schema : Schema
+        Attributes with their groups of answers.
+    tables : iterable of sequence of str
+        Attributes of each table.
     """
+    errors = []
+    for names in tables:
+        shares = truth.marginal(schema.positions(names)) / truth.reports
+        estimated = _sum_groups(support(names), schema, names)
+        errors.append(np.mean((estimated - _sum_groups(shares, schema, names)) ** 2))
+    return float(np.sqrt(np.mean(errors)))
 
-    length: int
-    errors: MiningErrors
-    covered: float | None
-    precision: Caveat | None
+
+def _sum_groups(table: Array, schema: Schema, names: Sequence[str]) -> Array:
+    """Sum a table over the groups of answers, unless it is of groups."""
+    for axis, position in enumerate(schema.positions(names)):
+        attribute = schema.attributes[position]
+        if attribute.collapsed and table.shape[axis] == len(attribute.categories):
+            sums = np.tensordot(group_sums(group_codes(attribute)), table, axes=(1, axis))
+            table = np.moveaxis(sums, 0, axis)
+    return table
 
 
 def true_supports(schema: Schema, counts: Counts) -> dict[Itemset, float]:
@@ -113,30 +135,3 @@ def true_supports(schema: Schema, counts: Counts) -> dict[Itemset, float]:
             pairs = ([(each.name, category) for category in each.categories] for each in attributes)
             supports |= zip(product(*pairs), shares.ravel().tolist(), strict=True)
     return supports
-
-
-def compare(
-    truth: Mapping[Itemset, float], result: Result[Any], min_support: float
-) -> list[LengthComparison]:
-    """Compare estimated and true supports, by length of itemsets.
-
-    An itemset counts as found if its estimate reaches the threshold, and as not covered if it is
-    missing.
-    """
-    found = {tuple(row["itemset"].items()): row for row in result.rows}
-    caveats = {c.values["length"]: c for c in result.caveats if c.code == "precision"}
-    compared = []
-    for length in sorted({len(key) for key in truth}):
-        keys = [key for key in truth if len(key) == length]
-        true = np.array([truth[key] for key in keys])
-        rows = [found.get(key) for key in keys]
-        estimated = np.array([None if row is None else row.value for row in rows], dtype=float)
-        covered = [
-            row is not None and row.ends is not None and row.ends[0] <= share <= row.ends[1]
-            for row, share in zip(rows, true, strict=True)
-            if reaches(np.asarray(share), min_support)
-        ]
-        errors = mining_errors(true, estimated, reaches(estimated, min_support), min_support)
-        share = sum(covered) / len(covered) if covered else None
-        compared.append(LengthComparison(length, errors, share, caveats.get(length)))
-    return compared
