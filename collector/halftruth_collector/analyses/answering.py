@@ -8,7 +8,7 @@ from typing import Any, cast
 import msgspec
 import numpy as np
 from halftruth_shared import DomainTooLarge, ParameterError, SchemaError, Survey
-from halftruth_shared.analyses.reading import questions_named
+from halftruth_shared.analyses.reading import check_questions, questions_named
 from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.results import AnswerSets, EstimateColumns, Result, Texts
 from halftruth_shared.results.caveats import note
@@ -33,6 +33,9 @@ def answer(analysis: Analysis[Q, R], counted: AnalysisContext, query: Q) -> R:
     Reports that contradict the mechanism, or the model behind the estimates, support no claims.
     """
     check_deadline()
+    # A series can have questions that one of its waves does not have.
+    if not query.of_series:
+        check_questions(query, counted.survey.schema)
     # An analysis that ignores the domain would silently return wrong numbers.
     asked: Any = query
     by_model = "estimate" in asked.__struct_fields__ and asked.estimate == "model"

@@ -18,8 +18,9 @@ import msgspec
 import numpy as np
 from msgspec import inspect
 
-from ..errors import ParameterError, listing
+from ..errors import ParameterError, SchemaError, listing
 from ..protocol.base import Request
+from ..schema import Schema
 
 Kind = Literal[
     "number",
@@ -298,6 +299,28 @@ def questions_named(query: Request) -> dict[str, set[str]]:
     return {
         name: field.named_in(getattr(query, name)) for name, field in fields(type(query)).items()
     }
+
+
+def check_questions(query: Request, schema: Schema) -> None:
+    """Raise one SchemaError for all names of a query that a schema does not have.
+
+    A single unknown name is left to its field, whose message is more specific.
+    """
+    known = {*schema.names, *schema.options}
+    unknown = {
+        field: [f"'{name}'" for name in sorted(missing)]
+        for field, names in questions_named(query).items()
+        if (missing := names - known)
+    }
+    if sum(map(len, unknown.values())) > 1:
+        parts = [
+            f"{field}: unknown attribute{'s' * (len(names) > 1)} {listing(names)}"
+            for field, names in unknown.items()
+        ]
+        raise SchemaError(
+            f"{'; '.join(parts)}; the survey has: {listing(schema.names)}",
+            field=next(iter(unknown)),
+        )
 
 
 def _convert(kind: type[Q], given: Mapping[str, Any], convert: Callable[[Field, Any], Any]) -> Q:

@@ -288,10 +288,17 @@ def test_an_error_names_everything_at_once(refused, filled, survey_file):
         ),
         (
             ("table", "health", "--attributes", "smokes,drank"),
-            "attributes: unknown attributes 'smokes', 'drank'; the survey has: smoker, drinks",
+            "attributes: unknown attributes 'drank', 'smokes'; the survey has: smoker, drinks",
+        ),
+        (
+            ("comparison", "health", "--answer", "smokes=yes", "--groups", "ages"),
+            "answer: unknown attribute 'smokes'; groups: unknown attribute 'ages'; the survey has",
         ),
     ):
         assert said in refused("analyse", *words)
+    asked = ("--groups", "sex,age", "--questions", "vote")
+    complaint = refused("plan", survey_file, *asked)
+    assert "groups: unknown attributes 'age', 'sex'; questions: unknown attribute 'v" in complaint
     words = ("survey", "publish", survey_file, "--max-reports", "x", "--closes-at", "y")
     complaint = refused(*words)
     assert "max_reports: expected an integer" in complaint

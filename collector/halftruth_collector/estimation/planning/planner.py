@@ -23,6 +23,7 @@ from halftruth_shared.analyses.plan import (
     PromisePlan,
     RelayedPlan,
 )
+from halftruth_shared.analyses.reading import check_questions
 from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.rational import as_float
 from halftruth_shared.relayed import bounds_of_batch, largest_gamma
@@ -93,6 +94,7 @@ def plan(
     [('share', 0.017), ('share_within', 0.024)]
     """
     query = checked(query)
+    check_questions(query, survey.schema)
     public = survey.perturbation.unperturbed
     gamma = _amplification(survey, public)
     chosen = Chosen(survey, query, people)
