@@ -43,6 +43,7 @@ from halftruth_shared import (
     Survey,
 )
 from halftruth_shared.analyses.plan import PlanQuery
+from halftruth_shared.mechanisms.split_questionnaire import WantedTables
 from halftruth_shared.number import NumberRange
 from halftruth_shared.relayed import largest_gamma
 from halftruth_shared.results.wording import half_width, number
@@ -439,6 +440,16 @@ def test_margins_behind_a_relay_are_those_with_the_largest_amplification(kind):
     behind = replace(survey, relay=named)
     assert plan(behind, query).relayed.gamma == largest_gamma(9, 5_000)
     assert plan(survey, PlanQuery(respondents=10_000, alone=True)).relayed is None
+
+
+def test_the_wanted_tables_of_a_survey_are_planned_behind_a_relay():
+    schema = Schema([Attribute(name, ["a", "b", "c"]) for name in ("sex", "age", "drugs")])
+    tables = [WantedTables(of=("drugs",), by=("sex",))]
+    survey = Survey("s", "S", schema, SplitQuestionnaire.designed(schema, 19, (), tables))
+    found = plan(survey, PlanQuery(respondents=10_000, relay=9, alone=True)).relayed
+    wanted = SplitQuestionnaire.designed(schema, found.gamma, (), tables)
+    alone = plan(replace(survey, mechanism=wanted), PlanQuery(respondents=10_000, alone=True))
+    assert found.margins == alone.margins
 
 
 @pytest.mark.parametrize(
