@@ -80,10 +80,16 @@ class PostgresqlFiles:
         found = b""
         with self._engine.begin() as connection:
             run = connection.exec_driver_sql
+            run("CHECKPOINT")
+            # The first reader of a row notes in its page that the transaction was committed.
+            makers_of = {
+                table.name: {row[0] for row in run(f"SELECT xmin::text::bigint FROM {table.name}")}
+                for table in COMPACTED
+            }
             # Write the pages to the files.
             run("CHECKPOINT")
             for table in COMPACTED:
-                makers = {row[0] for row in run(f"SELECT xmin::text::bigint FROM {table.name}")}
+                makers = makers_of[table.name]
                 for name in (table.name, f"{table.name}_pkey"):
                     [(data,)] = run(f"SELECT pg_read_binary_file(pg_relation_filepath('{name}'))")
                     pages = bytearray(data)
