@@ -24,14 +24,13 @@ from halftruth_shared.results import (
 from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.wording import percent
 
-from ..disclosure.linking import LinkingRisk, linking, linking_risk_of, shape_of
+from ..disclosure.linking import Linking, LinkingRisk
 from ..disclosure.risk_errors import LEVEL, MOST_PROBABILITIES, REPLICATES, Bands, bands_of
 from ..estimation.bounds import Array, project_to_simplex
 from ..estimation.estimates import Estimates, fixed_sets
 from ..estimation.intervals import table_intervals
 from ..estimation.reconstruction import of_table, reconstruction
 from ..estimation.reliability import NOT, USABLE
-from ..estimation.report_model import ReportKinds
 from ..estimation.table import COVARIANCE_CELLS
 from .base import Analysis, AnalysisContext, answer_keys, first_wanted
 from .deciding import AtLevel
@@ -55,7 +54,7 @@ _SUMMARY = ("above_limit", *_QUANTILES, "largest_risk")
 def compute(counted: AnalysisContext, query: RiskQuery) -> Result[RiskQuery]:
     """Compute the risk for the nearest table without negative shares."""
     survey, names = counted.survey, [*query.quasi, query.sensitive]
-    shape_of(survey, query.quasi, query.sensitive)
+    linking = Linking(survey, query.quasi, query.sensitive)
     estimate = counted.estimator.table(names)
     lower, _ = table_intervals(estimate, LEVEL)
 
@@ -74,18 +73,20 @@ def compute(counted: AnalysisContext, query: RiskQuery) -> Result[RiskQuery]:
     uncertain = int(np.count_nonzero(there & ~(lower > 0)))
     caveats = [warning("nearest table", uncertain=uncertain, cells=int(there.sum()))]
     fitted = table / table.sum()
-    bands = _bands(survey, query, fitted, counted.counts.reports, possible)
+    bands = _bands(survey, names, linking, fitted, counted.counts.reports, possible)
     caveats.append(
         warning("no errors of risk")
         if bands is None
         else note("errors of risk", rate=1 - LEVEL, replicates=REPLICATES)
     )
-    return _result(survey, query, table, caveats, counted.origin(), bands or {}, NOT)
+    risks = linking.risk(table)
+    return _result(survey, query, risks, caveats, counted.origin(), bands or {}, NOT)
 
 
 def _bands(
     survey: Survey,
-    query: RiskQuery,
+    names: Sequence[str],
+    linking: Linking,
     table: Array,
     number: int,
     possible: Callable[[Array], Array],
@@ -101,19 +102,12 @@ def _bands(
     possible : callable
         Makes an estimated table possible.
     """
-    names = [*query.quasi, query.sensitive]
-    if table.size > COVARIANCE_CELLS:
+    probabilities = REPLICATES * np.count_nonzero(table) * linking.reports
+    if table.size > COVARIANCE_CELLS or probabilities > MOST_PROBABILITIES:
         return None
-    channel = survey.perturbation.channel(names)
-    if channel is None or not channel.factors:
-        reports = ReportKinds(survey.perturbation, names).number
-        if REPLICATES * np.count_nonzero(table) * reports > MOST_PROBABILITIES:
-            return None
-
-    risk = linking(survey, query.quasi, query.sensitive)
 
     def of_cells(people: Array) -> dict[str, Array]:
-        return _of_cells(risk(people))
+        return _of_cells(linking.risk(people))
 
     every = of_cells(table)
     ways = [name for name in every if name.endswith("risk")]
@@ -144,7 +138,7 @@ def from_pilot(
     survey: Survey, query: RiskQuery, people: Callable[[Sequence[str]], Array]
 ) -> Result[RiskQuery]:
     """Compute the risk of a pilot; `people` returns its counts by some attributes."""
-    shape_of(survey, query.quasi, query.sensitive)
+    linking = Linking(survey, query.quasi, query.sensitive)
     table = people([*query.quasi, query.sensitive])
     origin = {
         "survey": survey.id,
@@ -154,13 +148,13 @@ def from_pilot(
     }
     about = [Caveat(code="pilot", values={"people": int(table.sum())})]
     # The risks of these people are exact.
-    return _result(survey, query, table, about, origin, {}, USABLE)
+    return _result(survey, query, linking.risk(table), about, origin, {}, USABLE)
 
 
 def _result(
     survey: Survey,
     query: RiskQuery,
-    table: Array,
+    risks: LinkingRisk,
     about: Sequence[Caveat],
     origin: dict[str, Any],
     bands: Mapping[str, Bands],
@@ -170,7 +164,6 @@ def _result(
 
     The grade is that of numbers without bands.
     """
-    risks = linking_risk_of(survey, query.quasi, query.sensitive, table)
     there = risks.table > 0
     order = np.argsort(-risks.of_the_larger.risk[there], kind="stable")
     cells = np.argwhere(there)[order]

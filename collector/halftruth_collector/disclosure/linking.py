@@ -239,13 +239,19 @@ def linking_risk_of(
     HalftruthError
         If an attribute is unknown or named twice, or the table is invalid or too large.
     """
-    return linking(survey, quasi, sensitive)(table)
+    return Linking(survey, quasi, sensitive).risk(table)
 
 
-def linking(
-    survey: Survey, quasi: Sequence[str], sensitive: str
-) -> Callable[[ArrayLike], LinkingRisk]:
-    """Return `linking_risk_of` as a function of tables, which share what they have in common.
+class Linking:
+    """Linking under a survey, with what the risks of several tables have in common.
+
+    Parameters are those of `linking_risk_of`.
+
+    Attributes
+    ----------
+    reports : int
+        Number of kinds of reports that its risks are summed over; 0 if attributes are perturbed
+        independently, since their risks are products.
 
     Raises
     ------
@@ -254,20 +260,23 @@ def linking(
     DomainTooLarge
         If there are too many cells, or possible reports.
     """
-    names = [*quasi, sensitive]
-    shape = shape_of(survey, quasi, sensitive)
-    channel = survey.perturbation.channel(names)
-    kinds = ReportKinds(survey.perturbation, names)
 
-    def risk(table: ArrayLike) -> LinkingRisk:
+    def __init__(self, survey: Survey, quasi: Sequence[str], sensitive: str) -> None:
+        names = [*quasi, sensitive]
+        self._shape = shape_of(survey, quasi, sensitive)
+        channel = survey.perturbation.channel(names)
+        self._factors = (channel.factors if channel is not None else None) or ()
+        self._kinds = None if self._factors else ReportKinds(survey.perturbation, names)
+        self.reports = 0 if self._kinds is None else self._kinds.number
+
+    def risk(self, table: ArrayLike) -> LinkingRisk:
+        """Compute `linking_risk_of` for a table."""
         people = _people(table)
-        if people.shape != shape:
-            raise ParameterError(f"table: expected one of shape {shape}", field="table")
-        if channel is not None and channel.factors:
-            return linking_risk(people, channel.factors)
-        return linking_risk_of_reports(people, kinds.probabilities, kinds.number)
-
-    return risk
+        if people.shape != self._shape:
+            raise ParameterError(f"table: expected one of shape {self._shape}", field="table")
+        if self._kinds is None:
+            return linking_risk(people, self._factors)
+        return linking_risk_of_reports(people, self._kinds.probabilities, self.reports)
 
 
 def shape_of(survey: Survey, quasi: Sequence[str], sensitive: str) -> tuple[int, ...]:
