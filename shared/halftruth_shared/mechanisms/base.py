@@ -97,10 +97,12 @@ class View:
     @property
     def channel(self) -> "Operator":
         """Channel from the cells of its table to reports; requires NumPy."""
-        if self._channel is None:
+        known = self._channel
+        if known is None:
             channels = import_extra("halftruth_shared.channels", "a channel")
-            object.__setattr__(self, "_channel", channels.channel_of(self.response))
-        return self._channel  # type: ignore[return-value] # set above
+            known = channels.channel_of(self.response)
+            object.__setattr__(self, "_channel", known)
+        return known
 
     def amplification(self, varying: Collection[int]) -> Fraction | float:
         """Return the amplification between records that differ only at some positions."""
@@ -188,6 +190,15 @@ class Mechanism(ABC):
             If no mechanism of this kind has this amplification.
         """
         return None
+
+    def with_amplification(
+        self, schema: Schema, gamma: Rational, max_length: int | None = None
+    ) -> "Mechanism | None":
+        """Return `for_amplification` for what this mechanism is designed for, if that is known.
+
+        Parameters are those of `for_amplification`; `max_length` is of one without wanted tables.
+        """
+        return self.for_amplification(schema, gamma, (), max_length)
 
     def provable(self, schema: Schema) -> dict[str, ProvableAnswer]:
         """Return, by attribute, the answers that a report can prove."""

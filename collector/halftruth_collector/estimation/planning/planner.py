@@ -7,12 +7,10 @@ from functools import lru_cache, partial
 
 from halftruth_shared import (
     DomainTooLarge,
-    Mechanism,
     ParameterError,
     Perturbation,
     Protection,
     Schema,
-    SplitQuestionnaire,
     Survey,
 )
 from halftruth_shared.analyses.base import Target
@@ -181,13 +179,10 @@ def _relayed(chosen: Chosen) -> RelayedPlan | None:
         )
     batch = query.respondents if survey.relay is None else survey.relay.batch
     gamma = largest_gamma(query.relay, batch)
-    mechanism: Mechanism | None = None
-    own = survey.mechanism
-    if gamma > 1 and isinstance(own, SplitQuestionnaire) and own.tables:
-        mechanism = own.for_tables(survey.schema, gamma, (), own.tables)
-    elif gamma > 1:
+    mechanism = None
+    if gamma > 1:
         longest = _max_length(survey, survey.perturbation)
-        mechanism = own.for_amplification(survey.schema, gamma, (), longest)
+        mechanism = survey.mechanism.with_amplification(survey.schema, gamma, longest)
     if mechanism is None:
         raise ParameterError(
             f"relay: no {survey.mechanism.kind} is made for γ = {gamma}; expected a larger bound,"

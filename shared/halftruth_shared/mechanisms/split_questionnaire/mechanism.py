@@ -280,6 +280,13 @@ class SplitQuestionnaire(Mechanism):
             schema, lambda pairs: cls.designed(schema, gamma, unperturbed, importance, pairs=pairs)
         )
 
+    def with_amplification(
+        self, schema: Schema, gamma: Rational, max_length: int | None = None
+    ) -> "SplitQuestionnaire | None":
+        if self.tables:
+            return self.for_tables(schema, gamma, (), self.tables)
+        return self.for_amplification(schema, gamma, (), max_length)
+
     @classmethod
     def for_tables(
         cls,
