@@ -17,7 +17,8 @@ _SAME = 1e-3
 def plan_chart(result: PlanResult) -> CurveChart:
     """Typical margin against respondents, of shares and shares within groups, by mechanism.
 
-    A mechanism with the same precision as an earlier one is not plotted, but named in a note.
+    Margins above 100 points say nothing, and are left out. A mechanism with the same precision as
+    an earlier one is not plotted, but named in a note.
     """
     query = result.query
     shown, equals = _drop_equal([each for each in result.mechanisms if each.collected])
@@ -28,7 +29,10 @@ def plan_chart(result: PlanResult) -> CurveChart:
         Curve(
             f"{mechanism.name}, {NAMES[each.quantity]}",
             tuple(respondents.tolist()),
-            tuple((each.median * np.sqrt(query.respondents / respondents)).tolist()),
+            tuple(
+                margin if margin <= 1 else None
+                for margin in (each.median * np.sqrt(query.respondents / respondents)).tolist()
+            ),
         )
         for mechanism in shown
         for each in mechanism.margins

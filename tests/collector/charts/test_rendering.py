@@ -4,6 +4,7 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import matplotlib as mpl
@@ -33,6 +34,7 @@ from halftruth_shared.results.charts.drawing import (
     PAGE,
     PALE,
     QUIET,
+    THEMES,
     WIDTH,
     draw,
 )
@@ -504,3 +506,134 @@ def test_a_file_that_cannot_be_written_is_refused_in_one_line(file, tmp_path):
         render(CHARTS["overview"], tmp_path / file)
     assert caught.value.field == "plot"
     assert "\n" not in str(caught.value)
+
+
+def overlapping(picture):
+    """Pairs of labels of rows that overlap."""
+    picture.draw_without_rendering()
+    labels = [tick.get_window_extent() for axes in picture.axes for tick in axes.get_yticklabels()]
+    labels.sort(key=lambda box: box.y0)
+    return [pair for pair in pairwise(labels) if pair[0].y1 > pair[1].y0 + 1]
+
+
+@pytest.mark.parametrize("name", ["overview", "measures", "curves", "small grid"])
+@pytest.mark.parametrize("width", [3.3, 7.2])
+@pytest.mark.parametrize("theme", [{"font.size": 7, "font.family": "serif"}, {"font.size": 12}])
+def test_a_figure_has_the_width_and_the_fonts_of_a_journal(name, width, theme):
+    picture = draw(CHARTS[name], size=width, caption=False, theme=theme)
+    assert picture.get_figwidth() == width
+    assert overlapping(picture) == []
+    across = picture.bbox.width
+    for text in shown(picture):
+        box = text.get_window_extent()
+        assert -1 <= box.x0 < box.x1 <= across + 1 or not text.get_in_layout(), text.get_text()
+        assert text.get_fontsize() == theme["font.size"]
+        assert text.get_fontfamily() == [theme.get("font.family", "sans-serif")]
+
+
+def test_a_height_that_leaves_no_room_for_the_rows_is_refused():
+    natural = draw(CHARTS["overview"], caption=False).get_figheight()
+    higher = draw(CHARTS["overview"], caption=False, size=(WIDTH, 1.5 * natural))
+    assert tuple(higher.get_size_inches()) == (WIDTH, 1.5 * natural)
+    refused = r"^size: expected a height of at least (\d\.\d) inches for this chart; got 2$"
+    with pytest.raises(ParameterError, match=refused) as error:
+        draw(CHARTS["overview"], caption=False, size=(WIDTH, 2))
+    least = float(re.match(refused, str(error.value))[1])
+    assert overlapping(draw(CHARTS["overview"], caption=False, size=(WIDTH, least))) == []
+
+
+def test_title_and_caption_can_be_left_out_or_replaced():
+    chart = CHARTS["measures"]
+    [note] = chart.notes
+
+    def said(**how):
+        return " ".join(" ".join(line.split()) for line in sorted(words(draw(chart, **how))))
+
+    assert chart.title in said()
+    assert note.split()[0] in said()
+    assert chart.title not in said(title=False)
+    assert note.split()[0] not in said(caption=False)
+    assert "Figure 1" in said(title="Figure 1")
+    assert "Own words." in said(caption="Own words.")
+    for caption in (True, False):
+        assert draw(chart, caption=caption).caption == chart.description
+    assert draw(chart, caption="Own words.").caption == "Own words."
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("name", ["overview", "curves", "grid"])
+def test_themes_are_legible_and_have_no_colours_of_another_theme(theme, name):
+    picture = draw(CHARTS[name], theme=theme)
+    page = picture.get_facecolor()
+    for text in shown(picture):
+        # Numbers in cells are on their own colours.
+        if not (name == "grid" and text.get_text().replace("−", "").isdigit()):
+            assert contrast(text.get_color(), page) >= 4.5, text.get_text()
+    if name == "curves":
+        for line in picture.axes[0].lines:
+            assert contrast(line.get_color(), page) >= 3
+    if name == "overview":
+        [bar, *_] = [bar for bar in picture.axes[0].patches if bar.get_width() > 0]
+        assert contrast(bar.get_facecolor(), page) >= 3
+
+
+def test_the_dark_theme_has_the_colours_of_dark_pages():
+    dark = THEMES["dark"]
+    curves = [each["color"] for each in dark["axes.prop_cycle"]]
+    assert curves == [DARK[each] for each in CURVES]
+    assert dark["figure.facecolor"] == DARK[PAGE]
+    assert (dark["text.color"], dark["axes.labelcolor"]) == (DARK[INK], DARK[QUIET])
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ({"size": 1}, r"size: expected a width in inches from 2\.5 to 40, .*; got 1$"),
+        ({"size": (4, 0)}, r"size: expected .* \(width, height\) with a height up to 100; got"),
+        ({"size": (4, 3, 2)}, r"size: expected .*; got \(4, 3, 2\)$"),
+        ({"size": (None, 3)}, r"size: expected .*; got \(None, 3\)$"),
+        ({"size": "wide"}, r"size: expected .*; got 'wide'$"),
+        ({"size": float("nan")}, r"size: expected .*; got nan$"),
+        ({"theme": "neon"}, r"theme: expected one of: light, dark, grey; or .*; got 'neon'$"),
+        ({"theme": None}, r"theme: expected one of: light, dark, grey; or .*; got None$"),
+        ({"theme": {"ink": "red"}}, r"theme: expected one of: .*: 'ink' is not a valid"),
+        ({"theme": {"text.color": "reddish"}}, r"theme: .* text\.color: .*reddish"),
+        ({"theme": {"font.size": 0}}, r"theme: .*: font\.size from 4 to 40$"),
+    ],
+)
+def test_invalid_sizes_and_themes_are_refused_by_name(how, said):
+    before = dict(mpl.rcParams)
+    with pytest.raises(ParameterError, match=said) as error:
+        draw(CHARTS["measures"], **how)
+    assert error.value.field == next(iter(how))
+    assert dict(mpl.rcParams) == before
+
+
+def test_a_theme_cannot_turn_names_into_formulas():
+    hostile = chart_of(near("$x^2$", 0.4, 0.1))
+    picture = draw(hostile, theme={"text.parse_math": True, "text.usetex": True})
+    assert "$x^2$" in words(picture)
+    assert picture._repr_png_().startswith(b"\x89PNG")
+
+
+def test_files_have_embedded_fonts_and_a_resolution_for_print(tmp_path):
+    picture = draw(CHARTS["measures"], caption=False)
+    picture.savefig(tmp_path / "figure.pdf")
+    content = (tmp_path / "figure.pdf").read_bytes()
+    assert b"/Type0" in content
+    assert b"/Type3" not in content
+    picture.savefig(tmp_path / "figure.png")
+    with Image.open(tmp_path / "figure.png") as png:
+        assert png.width == pytest.approx(300 * WIDTH, abs=1)
+
+
+def test_a_notebook_shows_the_picture_and_its_caption_as_text(monkeypatch):
+    from IPython.core.displaypub import CapturingDisplayPublisher
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell.instance()
+    monkeypatch.setattr(shell, "display_pub", published := CapturingDisplayPublisher())
+    shell.display_formatter.format(draw(CHARTS["small grid"], caption=False))
+    picture, caption = (each["data"] for each in published.outputs)
+    assert "image/png" in picture
+    assert caption["text/html"] == "<p>What each tells of others. Notes.</p>"

@@ -30,7 +30,7 @@ def test_curves_pass_through_the_half_width_at_the_planned_respondents():
                 # Both equal gamma-diagonal, since four cells are one view.
                 assert curve is None
                 continue
-            logs = np.log([curve.x, curve.y])
+            logs = np.log(np.transpose(curve.defined_points))
             at_planned = np.interp(math.log(5000), *logs)
             assert math.exp(at_planned) == pytest.approx(margin.median, rel=1e-9)
 
@@ -38,9 +38,19 @@ def test_curves_pass_through_the_half_width_at_the_planned_respondents():
 def test_curves_fall_with_the_square_root_of_the_respondents():
     chart = plan_chart(plan(PLANNED, PlanQuery(respondents=400)))
     for curve in chart.curves:
-        x, y = np.array(curve.x), np.array(curve.y)
+        x, y = np.transpose(curve.defined_points)
         np.testing.assert_allclose(y * np.sqrt(x), y[0] * np.sqrt(x[0]))
         assert x[0] < 400 < x[-1]
+
+
+def test_margins_above_one_hundred_points_are_left_out():
+    weak = Survey("health", "Health", SCHEMA, GammaDiagonal("1.2"))
+    chart = plan_chart(plan(weak, PlanQuery(respondents=400)))
+    assert max(y for curve in chart.curves for _, y in curve.defined_points) <= 1
+    for curve in chart.curves:
+        left = [x for x, y in zip(curve.x, curve.y, strict=True) if y is None]
+        assert left
+        assert max(left) < curve.defined_points[0][0]
 
 
 def test_a_mechanism_of_equal_precision_is_named_in_a_note():
