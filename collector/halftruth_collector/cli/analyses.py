@@ -13,7 +13,7 @@ from halftruth_shared.results.presentation import present
 from ..analyses import ANALYSES, Analysis
 from ..analyses.answering import answer_pilot
 from . import options
-from .output import show, table
+from .output import computing, show, table
 from .records import Pilot
 from .sources import result_of
 
@@ -28,7 +28,8 @@ def command(analysis: Analysis[Any, Any]) -> click.Command:
         if pilot is not None and analysis.from_pilot is not None:
             written = read_survey(survey)
             query = read(analysis.query, texts) if texts else analysis.start(written)
-            found = answer_pilot(analysis, written, query, Pilot(pilot, written.schema))
+            with computing("counting"):
+                found = answer_pilot(analysis, written, query, Pilot(pilot, written.schema))
             result = analysis.described(found)
         else:
             result = result_of(analysis, texts, survey, database, url, token)

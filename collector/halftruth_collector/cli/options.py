@@ -19,6 +19,7 @@ from ..ops.settings import DEFAULT_DATABASE, Config
 from ..store.database import Database
 from ..store.retention import KEEP_DAYS
 from .margins import margin_texts
+from .output import PATIENCE
 
 C = TypeVar("C", bound=Callable[..., Any] | click.Command)
 S = TypeVar("S", bound=OpenStore)
@@ -245,7 +246,8 @@ def executor(processes: int, unit: str, scheduler: str | None = None) -> Iterato
         def with_bar(work: Callable[..., Any], *pieces: Iterable[Any]) -> Iterator[Any]:
             given = [list(each) for each in pieces]
             total = min(map(len, given))
-            yield from tqdm(map_pieces(work, *given), total=total, unit=f" {unit}", disable=None)
+            how: Any = {"delay": PATIENCE, "disable": None, "leave": False}
+            yield from tqdm(map_pieces(work, *given), total=total, unit=f" {unit}", **how)
 
         yield with_bar
 

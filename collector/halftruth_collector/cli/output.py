@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import stat
 import sys
@@ -14,6 +15,7 @@ import click
 import msgspec
 from halftruth_shared import ParameterError
 from halftruth_shared.columns import encode
+from halftruth_shared.deadlines import Deadline, until
 from halftruth_shared.private_files import open_new, write_durably
 from tabulate import tabulate
 from tqdm import tqdm
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
     from .options import OutputFormat
 
 R = TypeVar("R", bound=Any)
+
+#: Seconds after which a command shows its progress on a terminal.
+PATIENCE = 1.0
 
 
 def json_text(value: object) -> str:
@@ -121,6 +126,34 @@ def progress_bar(unit: str) -> Iterator[Progress]:
     """Show a progress bar on a terminal."""
     with tqdm(unit=f" {unit}", disable=None) as bar:
         yield bar.update
+
+
+class _Steps(Deadline):
+    """A deadline that never passes, whose checks count the steps of a computation."""
+
+    def __init__(self, count: Callable[[], object]) -> None:
+        super().__init__(math.inf)
+        self._count = count
+
+    def check(self) -> None:
+        self._count()
+
+
+@contextmanager
+def computing(what: str) -> Iterator[None]:
+    """Show on a terminal that a computation of unknown length goes on.
+
+    It shows the number of steps, between which the computation checks its deadline.
+    """
+    written = "{desc}: {n_fmt} steps, {elapsed}"
+    with tqdm(
+        desc=what, bar_format=written, delay=PATIENCE, leave=False, disable=None, mininterval=0.5
+    ) as bar:
+        if bar.disable:
+            yield
+            return
+        with until(_Steps(bar.update)):
+            yield
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

@@ -25,7 +25,7 @@ from ..estimation.planning.wording import (
     promise_table,
 )
 from . import options
-from .output import show, table
+from .output import computing, show, table
 from .records import Pilot
 
 
@@ -36,7 +36,7 @@ def _plan(
     query = read(PlanQuery, options.query_texts(given))
     survey = read_survey(survey_file)
     people = None if pilot is None else Pilot(pilot, survey.schema)
-    with options.executor(processes, "mechanisms") as map_pieces:
+    with computing("planning"), options.executor(processes, "mechanisms") as map_pieces:
         result = make_plan(survey, query, map_pieces, people)
     show(result, form, _lines, plan_chart, plot)
 

@@ -10,14 +10,18 @@ from ..analyses import Analysis, AnalysisContext, answer, stored
 from ..analyses.base import Q, R
 from ..collector_store import open_existing_store
 from ..ops.settings import Config
+from .output import computing
 
 
 @contextmanager
 def counted_in(database: str, survey: str) -> Iterator[AnalysisContext]:
-    """Open a database and yield the counts of a survey and of its waves."""
+    """Open a database and yield the counts of a survey and of its waves.
+
+    A terminal shows the progress of what is computed from them.
+    """
     # The minimum prevents unreliable conclusions; anyone with the database can read all counts.
     least = Config.from_environment(only=["min_reports"]).min_reports
-    with open_existing_store(database) as store:
+    with open_existing_store(database) as store, computing("estimating"):
         yield stored.counted_in(store.surveys, store.reports, survey, least)
 
 

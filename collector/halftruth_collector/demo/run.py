@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -185,7 +186,8 @@ def _print_coverage(analyst: Analyst, survey: Survey, truth: dict[Itemset, float
         for table in combinations(view, length)
     }
     covered, without = [], 0
-    for table in sorted(tables):
+    how: Any = {"unit": " tables", "disable": None, "leave": False}
+    for table in tqdm(sorted(tables), desc="comparing intervals", **how):
         names = [SCHEMA.names[position] for position in table]
         result = analyst.table(survey.id, attributes=names, estimate="moment", target="respondents")
         for row in result.rows:
@@ -214,7 +216,8 @@ def _print_designs(
 ) -> None:
     """Print the errors and the promises of all designs in one table."""
     truth, rows = _count(SCHEMA.shape, codes), []
-    for name, survey in designs.items():
+    how: Any = {"unit": " designs", "disable": None, "leave": False}
+    for name, survey in tqdm(designs.items(), desc="comparing designs", **how):
         [alone] = root_mean_square_errors(_unbiased(survey, counts[name]), truth, [1])
         wanted = error_in_groups(
             _unbiased(survey_in_groups(survey), counts[name]),
