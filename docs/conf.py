@@ -10,7 +10,7 @@ from halftruth_collector.web.openapi import document
 project, html_title = "halftruth", "halftruth"
 release = metadata.version("halftruth-collector")
 extensions = [
-    "myst_parser",
+    "myst_nb",  # pages in Markdown, and the notebook
     "sphinx.ext.autodoc",
     "numpydoc",
     "sphinx_click",
@@ -22,6 +22,8 @@ html_theme = "furo"
 html_show_copyright = html_show_sphinx = False
 myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 4
+# The notebook is shown with its outputs, which `make pictures` writes and a test compares.
+nb_execution_mode = "off"
 # Classes list their methods once.
 numpydoc_show_class_members = False
 autodoc_default_options = {"members": True}

@@ -1,6 +1,6 @@
-"""Take the manual's pictures of pages again: ``python docs/pictures.py``, with Chromium installed.
+"""Take the manual's pictures of pages again, and run its notebook: ``python docs/pictures.py``.
 
-The survey and the simulated people are those of ``docs/analysing.md``.
+It needs Chromium. The survey and the simulated people are those of ``docs/analysing.md``.
 """
 
 import os
@@ -10,14 +10,20 @@ import sys
 import tempfile
 from pathlib import Path
 
+import nbformat
 from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
 from halftruth_collector.demo.process import collector_process
 from halftruth_shared import read_survey
+from nbclient import NotebookClient
 from playwright.sync_api import Browser, sync_playwright
 
 DOCS = Path(__file__).parent
 PICTURES = DOCS / "pictures"
+NOTEBOOK = DOCS / "tutorial.ipynb"
+
+#: Address of the collector in the manual.
+ADDRESS = "http://127.0.0.1:8000"
 
 #: Address, width and largest height of each picture in CSS pixels, and whether it needs a token.
 PAGES = {
@@ -52,7 +58,27 @@ def main() -> None:
         with collector_process(database, "--quiet") as address:
             for name in PAGES:
                 take_picture(browser, address, name, token)
+            (Path(folder) / "analyst.token").write_text(token, encoding="utf-8")
+            nbformat.write(run_notebook(address, folder), NOTEBOOK)
         browser.close()
+
+
+def run_notebook(address: str, folder: str | Path) -> nbformat.NotebookNode:
+    """Return the notebook with its outputs, from a collector and with the token in the folder."""
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    sources = [cell.source for cell in notebook.cells]
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.source = cell.source.replace(ADDRESS, address)
+    client = NotebookClient(
+        notebook, record_timing=False, resources={"metadata": {"path": str(folder)}}
+    )
+    # The history of the notebook stays in the folder.
+    client.execute(env={**os.environ, "IPYTHONDIR": str(folder)})
+    for cell, source in zip(notebook.cells, sources, strict=True):
+        cell.source = source
+    notebook.metadata.language_info = {"name": "python"}
+    return notebook
 
 
 def take_picture(browser: Browser, address: str, name: str, token: str) -> None:

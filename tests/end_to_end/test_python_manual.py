@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import nbformat
 import pytest
 import requests
 from halftruth_collector import operations
@@ -65,6 +66,34 @@ def test_python_prints_what_the_manual_shows(work):
     doctest.DocTestRunner(WithoutTime()).run(test, out=said.append)
     assert "".join(said) == ""
     assert (work.folder / "bullied.png").read_bytes().startswith(b"\x89PNG")
+
+
+def outputs(notebook):
+    """Return the texts of all outputs by cell, without times, and a mark for each picture."""
+    return [
+        [
+            {
+                kind: "picture" if kind == "image/png" else TIME.sub("now", content)
+                for kind, content in output.data.items()
+            }
+            for output in cell.outputs
+        ]
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+    ]
+
+
+def test_the_notebook_gives_the_outputs_that_it_shows(work):
+    """After a change of tables or charts, ``make pictures`` writes them again."""
+    pictures = runpy.run_path(str(DOCS / "pictures.py"))
+    shown = nbformat.read(pictures["NOTEBOOK"], as_version=4)
+    found = outputs(pictures["run_notebook"](work.url, work.folder))
+    assert found == outputs(shown)
+    assert sum("image/png" in each for cell in found for each in cell) == 3
+    assert [cell.execution_count for cell in shown.cells if cell.cell_type == "code"] == [
+        *range(1, len(found) + 1)
+    ]
+    assert (work.folder / "teams.pdf").read_bytes().startswith(b"%PDF")
 
 
 def test_the_columns_of_the_r_script_exist(work):

@@ -93,6 +93,8 @@ class Presentation(NamedTuple):
 
         parts = [f"<p>{escape(sentence)}</p>" for sentence in self.above]
         for part in self.parts:
+            if part.title and len(self.parts) > 1:
+                parts.append(f"<p><b>{escape(part.title)}</b></p>")
             parts.append(html_table(part.grid.header, part.grid.rows[:MOST_ROWS]))
             parts += [f"<p>{sentence}</p>" for sentence in _more(part)]
         return "".join(parts)
