@@ -6,9 +6,11 @@ from typing import Annotated
 
 from halftruth_shared import Protection, SplitQuestionnaire, Survey
 from halftruth_shared.acceptance import apply_limit
+from halftruth_shared.errors import listing
 from halftruth_shared.protocol.base import Digest, Message
 from halftruth_shared.protocol.terms import Terms
 from halftruth_shared.rational import format_approximately, parse_rational
+from halftruth_shared.texts import fits
 from msgspec import Meta
 
 from .ops.settings import FormLimits
@@ -34,6 +36,13 @@ class SurveyCheck(Message, frozen=True, kw_only=True):
             " mechanism could send them unperturbed."
         ),
     ]
+    without_short: Annotated[
+        list[str],
+        Meta(
+            description="Questions and options that results call by their names, as they have no"
+            " `short` and their labels are too long."
+        ),
+    ]
     refused_by_form: Annotated[
         str | None,
         Meta(description="Why the form that this collector hosts would not ask it, if so."),
@@ -54,6 +63,12 @@ class SurveyCheck(Message, frozen=True, kw_only=True):
                 f" public = [{public}] under [mechanism] they are sent unchanged, and groups of"
                 " them are more precise."
             )
+        if self.without_short:
+            lines.append(
+                f"Too long for tables and charts are the labels of {listing(self.without_short)};"
+                " results show these names. A member short is shown instead, as in"
+                ' short = "Drinks daily".'
+            )
         return [*lines, *(f"Not confirmed: {each}." for each in self.unconfirmed)]
 
 
@@ -73,6 +88,10 @@ def check_survey(survey: Survey, limits: FormLimits, terms: Terms | None = None)
     >>> split = SplitQuestionnaire.for_amplification(schema, 19, max_length=1)
     >>> check_survey(Survey("s", "S", schema, split), FormLimits()).perturbed_openly
     ['age']
+    >>> long = Attribute("sad", ["no", "yes"], label="How often have you felt sad this week?")
+    >>> survey = Survey("s", "S", Schema([long]), GammaDiagonal("9"))
+    >>> check_survey(survey, FormLimits()).without_short
+    ['sad']
     """
     return SurveyCheck(
         id=survey.id,
@@ -82,6 +101,7 @@ def check_survey(survey: Survey, limits: FormLimits, terms: Terms | None = None)
         protection=Protection.of(survey).sentences(),
         unconfirmed=list(survey.unconfirmed),
         perturbed_openly=_perturbed_openly(survey),
+        without_short=_without_short(survey),
         refused_by_form=why_form_refuses(survey, limits, terms),
     )
 
@@ -92,6 +112,17 @@ def _perturbed_openly(survey: Survey) -> list[str]:
         return []
     public = survey.perturbation.unperturbed
     return [a.name for a in survey.schema.attributes if not a.sensitive and a.name not in public]
+
+
+def _without_short(survey: Survey) -> list[str]:
+    """Return the questions and options whose labels are too long for results."""
+    questions = [q.name for q in survey.schema.questions if not q.short and not fits(q.label_in())]
+    options = [
+        a.name
+        for a in survey.schema.attributes
+        if a.question is not None and not a.short and not fits(a.option_in())
+    ]
+    return [*questions, *options]
 
 
 def allowed_by_form(survey: Survey) -> list[str]:

@@ -9,7 +9,7 @@ from itertools import chain
 
 from .errors import RecordError, SchemaError, listing
 from .number import NumberRange, parse_number
-from .texts import Frozen, Text, choose_language, describe_accepted_text, freeze_text, shorten
+from .texts import Frozen, Text, choose_language, describe_accepted_text, fits, freeze_text, shorten
 
 #: Kinds of questions whose answer is one attribute.
 KINDS = ("choice", "scale", "number")
@@ -48,8 +48,8 @@ class MultipleResponse:
 
     def short_in(self, *languages: str) -> str:
         """Return the name of the question in results."""
-        label = choose_language(self.label or self.name, *languages)
-        return choose_language(self.short, *languages) or shorten(label)
+        label = choose_language(self.label, *languages)
+        return choose_language(self.short, *languages) or _short_label(label, self.name)
 
 
 @dataclass(frozen=True)
@@ -400,19 +400,15 @@ class Attribute:
         """Return the label; for an option, without that of its question."""
         return choose_language(self.label or self.option or self.name, *languages)
 
-    def short_in(self, *languages: str, ends: bool = False) -> str:
-        """Return the name in results; for an option, after that of its question.
-
-        With `ends`, a shortened label keeps its beginning and its end.
-        """
-        own = self.short_option_in(*languages, ends=ends)
+    def short_in(self, *languages: str) -> str:
+        """Return the name in results; for an option, after that of its question."""
+        own = self.short_option_in(*languages)
         return own if self.question is None else f"{self.question.short_in(*languages)} – {own}"
 
-    def short_option_in(self, *languages: str, ends: bool = False) -> str:
+    def short_option_in(self, *languages: str) -> str:
         """Return the name in results; for an option, without that of its question."""
-        return choose_language(self.short, *languages) or shorten(
-            self.option_in(*languages), ends=ends
-        )
+        label, name = self.option_in(*languages), self.option or self.name
+        return choose_language(self.short, *languages) or _short_label(label, name)
 
     def short_answers_in(self, *languages: str) -> tuple[str, ...]:
         """Return the names of the categories in results, longer ones where short ones coincide."""
@@ -485,6 +481,11 @@ def _check_name(name: object, what: str) -> None:
             f"{what}: expected a letter followed by letters, digits, '_', '.' or '-', 64 at most",
             field="name",
         )
+
+
+def _short_label(label: str, name: str) -> str:
+    """Return a label if it is short enough for results, or else the name."""
+    return " ".join(label.split()) if label and fits(label) else name
 
 
 def _freeze_text(owner: Attribute | MultipleResponse, what: str) -> None:

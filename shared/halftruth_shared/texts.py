@@ -68,6 +68,11 @@ def choose_language(text: Text, *languages: str) -> str:
 _SHORT = 32
 
 
+def fits(text: str) -> bool:
+    """Return whether a text is short enough for tables, charts and sentences."""
+    return len(" ".join(text.split())) <= _SHORT
+
+
 def shorten(text: str, *, ends: bool = False) -> str:
     """Shorten a text to its beginning, or its beginning and end, of at most 32 characters.
 
@@ -77,7 +82,7 @@ def shorten(text: str, *, ends: bool = False) -> str:
     'Have you ever… was not yours?'
     """
     words = " ".join(text.split())
-    if len(words) <= _SHORT:
+    if fits(words):
         return words
     most = _SHORT // 2 if ends else _SHORT
     begin = (words[:most].rpartition(" ")[0] or words[: most - 1]).rstrip(",;:–-") + "…"

@@ -26,10 +26,6 @@ def labels_of(survey: Survey, query: Query[Any] | None = None, *languages: str) 
     for name, of_question in options.items():
         [several] = {option.question for option in of_question if option.question}
         labels[name] = several.short_in(*languages)
-    short = Counter(labels.values())
-    for a in attributes:
-        if short[labels[a.name]] > 1:
-            labels[a.name] = a.short_in(*languages, ends=True)
     # A label can equal the name of another attribute.
     uses = Counter([*labels.values(), *(name for name in labels if labels[name] != name)])
     questions = {

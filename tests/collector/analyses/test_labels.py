@@ -82,16 +82,16 @@ LONG = Schema(
 )
 
 
-def test_long_labels_are_shortened_to_the_words_in_which_they_differ():
+def test_questions_with_long_labels_have_their_names_and_answers_the_words_in_which_they_differ():
     survey = Survey(
         "s", "S", LONG, RandomizedResponse(dict.fromkeys("abc", "0.9") | {"theft": "0.9"})
     )
     labels = labels_of(survey, None, "de")
     assert labels.questions == {
         "theft": "Mitgenommen",
-        "a": "How satisfied… your work?",
-        "b": "How satisfied… with your pay?",
-        "c": "Donaudampfschifffahrtsgesellsch…",
+        "a": "a",
+        "b": "b",
+        "c": "c",
     }
     assert labels.answers["theft"] == {"no": "no", "yes": "at least once"}
     assert labels.answers["c"] == {
