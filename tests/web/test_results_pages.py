@@ -8,12 +8,10 @@ import numpy as np
 import pytest
 from halftruth_collector import operations
 from halftruth_collector.analyses import ANALYSES, identified
-from halftruth_collector.charts.rendering import to_svg
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
 from halftruth_shared.analyses.reading import fields
 from halftruth_shared.protocol.reports import Report
-from halftruth_shared.results.charts import EstimateChart
 from PIL import Image
 from playwright.sync_api import expect
 from wire import listening
@@ -27,11 +25,10 @@ VALUES = "cells => cells.flatMap(({ dataset }) => 'value' in dataset ? Number(da
 
 @pytest.fixture(scope="module")
 def filled(sqlite_template, tmp_path_factory, survey):
-    """A collector with 3 000 reports of an uneven population, after a first chart was drawn.
+    """A collector with 3 000 reports of an uneven population.
 
     All tests only read it.
     """
-    to_svg(EstimateChart("", (), ()))
     database = copyfile(sqlite_template, tmp_path_factory.mktemp("results") / "filled.db")
     app = create_app(Config(database=f"sqlite:///{database}", rate_limit=None, min_reports=1))
     store = app.extensions["halftruth"].store
@@ -134,7 +131,7 @@ def test_nothing_overflows_its_box_at_any_width(analyst, filled, names):
 def test_the_association_map_links_to_cross_tabulations(analyst, filled):
     page = analyst.page
     page.goto(f"{filled.url}/results/work/measures?confidence=0.9")
-    expect(page.get_by_role("img", name="Associations of all pairs")).to_be_visible()
+    expect(page.get_by_role("figure", name="Associations of all pairs")).to_be_visible()
     table = page.get_by_role("region", name="Measures of association as a table")
     pairs = table.get_by_role("link")
     expect(pairs).to_have_count(6)
@@ -178,17 +175,60 @@ def test_the_menu_is_collapsed_on_a_phone_and_open_on_wide_screens(filled, visit
 def test_charts_follow_the_colour_scheme_and_files_are_light(filled, visit, scheme, ground):
     found = visit(f"{filled.url}/results/work/crosstab", color_scheme=scheme)
     page = sign_in(found, filled, "analyst").page
-    drawn = Image.open(io.BytesIO(page.locator(".chart svg").first.screenshot())).convert("L")
-    assert drawn.getpixel((2, 2)) == pytest.approx(ground, abs=3)
+    drawn = Image.open(io.BytesIO(page.locator("figure.chart").first.screenshot())).convert("L")
+    assert drawn.getpixel((20, 5)) == pytest.approx(ground, abs=3)
     with page.expect_download() as saved:
         page.get_by_role("link", name="PNG").click()
     assert Image.open(saved.value.path()).convert("L").getpixel((2, 2)) == 255
 
 
+def test_pointing_at_a_row_of_a_chart_or_walking_to_it_shows_all_about_it(analyst, filled):
+    page = analyst.page
+    page.goto(f"{filled.url}/results/work/crosstab")
+    rows = page.locator(".chart .mark")
+    expect(rows.first.locator(".detail")).to_be_hidden()
+    rows.nth(1).hover()
+    expect(rows.nth(1).locator(".detail")).to_be_visible()
+    expect(rows.nth(1).locator(".detail")).to_contain_text("3\u202f000 reports")
+    rows.first.focus()
+    expect(rows.first.locator(".detail")).to_be_visible()
+    for key, place in (("ArrowDown", 1), ("ArrowDown", 2), ("ArrowUp", 1), ("Home", 0)):
+        page.keyboard.press(key)
+        expect(rows.nth(place)).to_be_focused()
+    # One tab leaves the chart.
+    assert page.locator(".chart [tabindex='0']").count() == 1
+
+
+def test_each_question_of_the_overview_is_one_line_that_unfolds(analyst):
+    page = analyst.page
+    lines = page.locator(".chart details.question")
+    expect(lines).to_have_count(3)
+    expect(lines.first.locator(".mark")).to_have_count(2)
+    expect(lines.first.locator(".mark").first).to_be_hidden()
+    page.get_by_text("Do you smoke?").first.click()
+    expect(lines.first.locator(".mark").first).to_be_visible()
+
+
+def test_letters_and_intervals_of_charts_are_readable_on_a_phone(analyst, filled):
+    page = analyst.page
+    page.set_viewport_size(PHONE)
+    for name in ("overview", "crosstab", "comparison", "itemsets?min_support=0.05"):
+        page.goto(f"{filled.url}/results/work/{name}")
+        page.evaluate("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
+        texts = page.locator(".chart :is(.name, .words, .axis text, figcaption)")
+        sizes = texts.evaluate_all(
+            "(all) => all.map((e) => parseFloat(getComputedStyle(e).fontSize))"
+        )
+        assert min(sizes) >= 13, name
+        for box in [each.bounding_box() for each in page.locator(".mark .words").all()]:
+            assert box["x"] >= 0, name
+            assert box["x"] + box["width"] <= PHONE["width"], name
+
+
 def test_the_survey_page_shows_counts_and_links_to_analyses(analyst, filled):
     page = analyst.page
     expect(page.get_by_role("cell", name="3000")).to_be_visible()
-    expect(page.get_by_role("img", name="Answers")).to_be_visible()
+    expect(page.get_by_role("figure", name="Answers")).to_be_visible()
     table = page.get_by_role("region", name="Overview as a table")
     expect(table.get_by_role("cell", name="yes-hush")).to_be_visible()
     table.get_by_role("link", name="Do you smoke?").click()
@@ -248,7 +288,7 @@ def test_the_report_is_accessible_and_fits_a_phone_and_paper(analyst, filled):
     page.get_by_role("link", name="Export").click()
     page.get_by_role("link", name="Report to print").click()
     expect(page.get_by_role("heading", name="What is not usable")).to_be_visible()
-    expect(page.get_by_role("img", name="Do you smoke?")).to_be_visible()
+    expect(page.get_by_role("figure", name="Do you smoke?")).to_be_visible()
     anyone_can_use(analyst, "report")
     page.emulate_media(media="print")
     expect(page.get_by_role("navigation")).to_be_hidden()

@@ -227,6 +227,7 @@ def layout(result: Result[Any], _: Labels) -> list[Block]:
             panels=1,
             picture="bars",
             most=MAX_ANSWERS,
+            folded=True,
         )
     ]
     if "missing" in known:

@@ -83,7 +83,7 @@ def _charts(
     survey: Survey, result: Result[OverviewQuery], answers: Block, labels: Labels
 ) -> Iterator[Chart]:
     """Yield a chart of each question, with its text and its precision as notes."""
-    block = msgspec.structs.replace(answers, lines=["answer"], panels=0, most=None)
+    block = msgspec.structs.replace(answers, lines=["answer"], panels=0, most=None, folded=False)
     named = result.key("question").values
     for question, name in zip(survey.schema.questions, dict.fromkeys(named), strict=True):
         check_deadline()

@@ -1,7 +1,7 @@
-"""Render charts as SVG, PNG or PDF, for files and pages.
+"""Render charts as files: SVG, PNG or PDF.
 
-SVG for pages has a text alternative, and works with a content security policy without
-``unsafe-inline``: it has presentation attributes instead of style elements and style attributes.
+SVG has a text alternative, and works with a content security policy without ``unsafe-inline``: it
+has presentation attributes instead of style elements and style attributes.
 """
 
 import io
@@ -72,19 +72,17 @@ def render(chart: Chart, file: str | Path) -> None:
 
 def render_bytes(chart: Chart, ending: str) -> bytes:
     """Return a chart as the content of a file whose name ends in ".svg", ".png" or ".pdf"."""
-    return (
-        to_svg(chart).encode() if ending == ".svg" else _draw_to_bytes(chart, ending, caption=True)
-    )
+    return to_svg(chart).encode() if ending == ".svg" else _draw_to_bytes(chart, ending)
 
 
-def to_svg(chart: Chart, *, caption: bool = True) -> str:
-    """Return a chart, with or without title and notes, as an ``svg`` element for pages.
+def to_svg(chart: Chart) -> str:
+    """Return a chart as an ``svg`` element.
 
     Texts stay text elements, and there are no styles or scripts. The element is an image with a
     name and a description; the table beside it is the text alternative.
     """
     # The SVG was drawn here, so it has no entities that could expand.
-    svg = ElementTree.fromstring(_draw_to_bytes(chart, ".svg", caption=caption))  # noqa: S314
+    svg = ElementTree.fromstring(_draw_to_bytes(chart, ".svg"))  # noqa: S314
     for parent in [svg, *svg.iter(f"{_SVG}defs")]:
         parent[:] = [each for each in parent if not each.tag.endswith(("}metadata", "}style"))]
     # Shapes that are reused need their ids, and are styled where they are used.
@@ -107,7 +105,7 @@ def _text_element(tag: str, words: str) -> ElementTree.Element:
     return element
 
 
-def _draw_to_bytes(chart: Chart, ending: str, *, caption: bool) -> bytes:
+def _draw_to_bytes(chart: Chart, ending: str) -> bytes:
     metadata, drawn = dict(_FORMATS[ending]), io.BytesIO()
     if ending != ".svg":
         about = "Description" if ending == ".png" else "Subject"
@@ -115,7 +113,7 @@ def _draw_to_bytes(chart: Chart, ending: str, *, caption: bool) -> bytes:
     with _drawing, mpl.rc_context(), warnings.catch_warnings():
         # The fonts of the reader may have the missing glyphs.
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
-        figure = draw(chart, caption=caption)
+        figure = draw(chart)
         mpl.rcdefaults()
         # Ids of shapes must be unique on a page with several charts.
         mpl.rcParams.update({**SETTINGS, "svg.hashsalt": chart.title})

@@ -23,6 +23,7 @@ from .keys import Key, key_text
 from .labels import NAMES, Labels
 from .long_table import Row, Rows, Selection, Tidy, decision, is_significant
 from .quantities import Quantity, quantity
+from .showing import report_count
 from .wording import (
     GAP,
     estimate_in_words,
@@ -352,14 +353,22 @@ def set_in_words(row: Row, names: Mapping[str, str] | None = None) -> str:
 
 def in_words(row: Row) -> str:
     """Format an estimate with its interval; differences of shares are in percentage points."""
+    return displayed_in_words(scaled(row, quantity(row.quantity)))
+
+
+def displayed_in_words(row: Row) -> str:
+    """Format an estimate that is in the unit of display, as charts have it, with its interval."""
     of = quantity(row.quantity)
     if of.style == "count":
         ends = f" ({set_in_words(row)})" if row.ends else ""
         return f"{value_in_words(row)}{ends}"
+    if row.value is None:
+        return row.undefined or "undefined"
     unit = " points" if of.style == "points" else ""
+    is_share = of.style == "share"
     if row.ends is None and row.interval is None and row.set == "interval":
-        return value_in_words(row) + unit
-    return with_interval(scaled(row, of), as_share=of.style == "share") + unit
+        return estimate_in_words(row, as_share=is_share) + unit
+    return with_interval(row, as_share=is_share) + unit
 
 
 def _cell(
@@ -444,6 +453,8 @@ def _chart(arranged: Arranged) -> Chart | None:
         confidence(result),
         bars=block.picture == "bars" and shares,
         decided=any("decision" in show.parts for show in block.shows),
+        folded=block.folded,
+        reports=report_count(result),
     )
 
 
@@ -496,10 +507,9 @@ def _heat_map(arranged: Arranged, title: str) -> HeatMap:
         tuple(row and scaled(row, quantity(row.quantity)) for row in (line[j] for j in columns))
         for _, line in lines
     )
-    pale = "not significant" if tested else "not usable, or the interval reaches 0 or below"
     return HeatMap(
         title,
-        (f"Pale: {pale}.",),
+        (),
         tuple(name for name, _ in lines),
         tuple(names[j] for j in columns),
         tuple(cells),

@@ -68,7 +68,7 @@ def test_imprecise_questions_are_listed_as_not_usable_without_associations():
 def test_a_report_file_is_complete_and_self_contained():
     page = as_file(survey_report(counted(4_000))).decode()
     assert page.startswith("<!doctype html>")
-    assert page.count("<svg") == 3
+    assert page.count("<figure") == 3
     assert "Health &amp; work" in page
     assert "<b>cough" not in page
     assert "<script" not in page

@@ -53,11 +53,6 @@ LONG = "Have you, in the last twelve months, taken home something that belongs t
 UNBROKEN = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft" * 2
 
 
-STYLE = (files("halftruth_collector.web.pages") / "assets" / "style.css").read_text()
-#: Counterpart of each colour of a drawing on a dark page.
-DARK = dict(re.findall(r'svg \[fill="(#\w+)"\] \{ fill: light-dark\(\1, (#\w+)\)', STYLE))
-
-
 def row(value=None, lower=None, upper=None, *, reason=None, p=None, alone=None, quantity="support"):
     """A row of a result with an interval, and half of its length without perturbation."""
     return Row(
@@ -312,20 +307,6 @@ def test_letters_and_data_have_enough_contrast(name):
     assert low <= {"#ffffff", "#e2e2e2"}
 
 
-@pytest.mark.parametrize("name", CHARTS)
-def test_every_colour_has_a_counterpart_on_dark_pages_with_enough_contrast(name):
-    found = {(e.get(k), e.tag) for e in root(name).iter() for k in ("fill", "stroke")}
-    for colour, tag in found - {(None, tag) for _, tag in found}:
-        if colour == "none" or colour == BAR:
-            continue
-        assert f'svg [stroke="{colour}"]' in STYLE
-        if tag == f"{SVG}text" and colour != "#ffffff":
-            assert contrast(DARK[colour], DARK["#ffffff"]) >= 4.5
-    # Style rules for descendants of an svg do not apply to shapes in <defs>.
-    defined = [e for defs in root(name).iter(f"{SVG}defs") for e in defs]
-    assert not [e for e in defined if e.get("fill") or e.get("stroke")]
-
-
 def shades(chart):
     """Return the opacities of the cells of a heat map, and its numbers."""
     picture = draw(chart)
@@ -334,16 +315,15 @@ def shades(chart):
     return mesh.get_facecolors()[:, 3], picture.axes[0].texts
 
 
-def test_letters_contrast_with_their_cell_on_light_and_dark_pages():
+def test_letters_contrast_with_their_cell():
     values = np.linspace(-0.1, 1, 14)
     cells = tuple(row(v, v - 0.01, v + 0.01) for v in values.tolist())
     opacities, numbers = shades(HeatMap("t", (), ("row",), ("a",) * 14, (cells,)))
     assert len(opacities) == len(numbers) == 14
-    for page, counterpart in (("#ffffff", lambda colour: colour), (DARK["#ffffff"], DARK.get)):
-        cell, background = np.array(to_rgb(counterpart(CELLS))), np.array(to_rgb(page))
-        for opacity, text in zip(opacities, numbers, strict=True):
-            blend = opacity * cell + (1 - opacity) * background
-            assert contrast(blend, counterpart(text.get_color())) >= 4.5, (opacity, text)
+    cell, background = np.array(to_rgb(CELLS)), np.array(to_rgb(PAGE))
+    for opacity, text in zip(opacities, numbers, strict=True):
+        blend = opacity * cell + (1 - opacity) * background
+        assert contrast(blend, text.get_color()) >= 4.5, (opacity, text)
 
 
 def test_cells_that_may_be_zero_are_pale_and_do_not_affect_the_scale():
@@ -358,7 +338,8 @@ def test_heat_maps_show_numbers_in_all_cells_or_in_none():
         names = tuple(f"n{i}" for i in range(size))
         picture = draw(HeatMap("t", (), ("row",), names, (tuple(values),)))
         numbers = [plain(text.get_text()) for text in picture.axes[0].texts]
-        return ["in percent"] * ("in percent" in words(picture)) + numbers
+        under = " ".join(t.get_text() for t in shown(picture)).replace("\n", " ")
+        return ["in percent"] * ("in percent" in under) + numbers
 
     assert cells(3) == ["0.0 %", "5.0 %", "10.0 %"]
     assert cells(10)[:3] == ["in percent", "0", "5"]
@@ -369,7 +350,7 @@ def test_undefined_estimates_have_a_text_with_the_reason_and_no_mark():
     chart = chart_of(("a", row(reason="no respondents")), ("b", row()))
     assert {"undefined: no respondents", "undefined"} <= set(texts(to_svg(chart)))
     assert not marked(draw(chart))
-    assert any(text.startswith("in percent; undefined: ") for text in texts(svg("grid")))
+    assert "in percent; undefined: the column does not vary" in " ".join(texts(svg("grid")))
 
 
 def test_categories_and_curves_differ_by_more_than_colour():
@@ -578,11 +559,18 @@ def test_themes_are_legible_and_have_no_colours_of_another_theme(theme, name):
 
 
 def test_the_dark_theme_has_the_colours_of_dark_pages():
+    style = (files("halftruth_collector.web.pages") / "assets" / "style.css").read_text()
+    of_pages = {
+        colour for pair in re.findall(r"light-dark\((.*?), (.*?)\)", style) for colour in pair
+    }
     dark = THEMES["dark"]
     curves = [each["color"] for each in dark["axes.prop_cycle"]]
-    assert curves == [DARK[each] for each in CURVES]
-    assert dark["figure.facecolor"] == DARK[PAGE]
-    assert (dark["text.color"], dark["axes.labelcolor"]) == (DARK[INK], DARK[QUIET])
+    assert {
+        *curves,
+        dark["figure.facecolor"],
+        dark["text.color"],
+        dark["axes.labelcolor"],
+    } <= of_pages
 
 
 @pytest.mark.parametrize(

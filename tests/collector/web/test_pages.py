@@ -246,7 +246,7 @@ def test_the_list_links_to_the_report_of_each_survey(signed_in, filled):
     assert "/results/health/report" in [tag["href"] for tag in Page(listed.text).all("a")]
     answer = signed_in.get("/results/health/report")
     assert answer.status_code == 200
-    assert len(Page(answer.text).all("svg")) == 2
+    assert len(Page(answer.text).all("figure")) == 2
     assert "What is promised" in answer.text
     refused = signed_in.get("/results/health/report?colour=red")
     assert (refused.status_code, refused.mimetype) == (422, "text/html")

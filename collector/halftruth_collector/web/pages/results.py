@@ -18,12 +18,13 @@ from halftruth_shared.results.layout import Arranged, Cell, Grid
 from halftruth_shared.results.wording import number
 from werkzeug.wrappers import Response as AnyResponse
 
-from ... import charts
 from ...analyses import ANALYSES, Analysis, answer, identified
 from ...analyses.base import PLACES, clearest, middle_answer
 from ...analyses.labels import labels_of
 from ...analyses.overview import period
 from ...analyses.survey_report import survey_report
+from ...charts import can_draw_files
+from ...charts.on_page import ChartOnPage, on_page
 from ...errors import TooFewReports
 from ...estimation.reconstruction import of_table
 from ...store.surveys import StoredSurvey
@@ -361,25 +362,27 @@ def _shown(analysis: Analysis[Any, Any], result: Any, labels: Labels) -> dict[st
     """Return the template variables of a result."""
     shown = analysis.present(result, labels)
     first, *parts = shown.parts
-    drawn = shown.chart_of(first) if first.grid.rows else None
-    if drawn is not None:
-        # Leave out notes that the page shows elsewhere.
-        notes = tuple(note for note in drawn.notes if note not in shown.sentences)
-        drawn = replace(drawn, notes=notes)
+
+    def drawn(part: Arranged) -> ChartOnPage | None:
+        """Return the chart of a part, without the notes that the page shows elsewhere."""
+        chart = shown.chart_of(part) if part.grid.rows else None
+        if chart is None:
+            return None
+        notes = tuple(note for note in chart.notes if note not in shown.sentences)
+        return on_page(replace(chart, notes=notes))
+
     return {
         "result": result,
         "headline": shown.headline,
         "group": shown.basis,
         "notices": shown.warnings,
         "reading": shown.notes,
-        "chart": charts.render_figure(drawn),
-        "charts_unavailable": charts.charts_unavailable(),
+        "chart": drawn(first),
+        "can_draw_files": can_draw_files(),
         "first": first,
         "grid": first.grid,
         "rows": rows_of(first.grid),
-        "parts": [
-            (part, rows_of(part.grid), charts.render_figure(shown.chart_of(part))) for part in parts
-        ],
+        "parts": [(part, rows_of(part.grid), drawn(part)) for part in parts],
     }
 
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from ... import charts
 from ...analyses.survey_report import SurveyReport
+from ...charts.on_page import on_page
 from ..standalone import standalone
 
 #: Styles of the page, which the file contains.
@@ -12,8 +12,7 @@ _STYLES = ("style.css", "report.css", "print.css")
 
 def shown(report: SurveyReport) -> dict[str, Any]:
     """Return the template variables of a report."""
-    drawn = [charts.render_figure(chart, folded=False) for chart in report.charts]
-    return {"report": report, "drawn": drawn, "charts_unavailable": charts.charts_unavailable()}
+    return {"report": report, "drawn": [on_page(chart) for chart in report.charts]}
 
 
 def as_file(report: SurveyReport) -> bytes:

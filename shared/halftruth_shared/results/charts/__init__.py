@@ -70,13 +70,16 @@ class EstimateChart(_Titled):
     """Chart of estimates with their intervals, one row each, as dots or as bars from zero.
 
     Panels are below each other, one for each scale; bars share the axis of the first panel. Dots of
-    estimates that were compared with a threshold (`decided`) show the decision.
+    estimates that were compared with a threshold (`decided`) show the decision. On pages, each
+    panel of a `folded` chart is one line that unfolds, and `reports` is said of a pointed-at row.
     """
 
     panels: tuple[Panel, ...]
     confidence: float = 0.95
     bars: bool = False
     decided: bool = False
+    folded: bool = False
+    reports: str = ""
 
     @property
     def rows(self) -> list[tuple[str, Row]]:
@@ -95,10 +98,10 @@ class EstimateChart(_Titled):
 
 @dataclass(frozen=True)
 class HeatMap(_Titled):
-    """Heat map of shares; larger shares are darker.
+    """Heat map of shares or measures from 0 to 1; larger ones are darker.
 
-    Cells are pale if their interval includes zero, or they are not usable; if they are `tested`, as
-    long as they are not significant.
+    Cells are pale if their interval includes zero, or they are not usable. If they are `tested`,
+    those that are not significant are blank.
     """
 
     rows: tuple[str, ...]
@@ -107,12 +110,24 @@ class HeatMap(_Titled):
     confidence: float = 0.95
     tested: bool = False
 
+    @property
+    def legend(self) -> str:
+        """Meaning of the shades."""
+        pale = "Pale: not usable, or the interval reaches 0"
+        return f"The darker, the larger. {'Blank: not significant' if self.tested else pale}."
+
     def is_pale(self, row: Row) -> bool:
         """Return whether an estimate may be zero."""
+        if self.tested:
+            return not is_significant(row, self.confidence)
         lower = row.drawn[0] if row.drawn else None
-        if lower is None or lower <= 0:
-            return True
-        return not is_significant(row, self.confidence) if self.tested else row.doubtful
+        return lower is None or lower <= 0 or row.doubtful
+
+    def brief(self, row: Row) -> str:
+        """Format the value of a cell with few letters; shares are in percent."""
+        if quantity(row.quantity).style == "share":
+            return wording.number(100 * (row.value or 0.0), 0)
+        return wording.number(row.value or 0.0, 2)
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,13 @@
 """Charts as Matplotlib figures: forest plots, bars, heat maps and curves.
 
-One layout serves pages, files and notebooks. By default a figure is `WIDTH` inches wide and as high
-as its rows need; pages scale it. Matplotlib's constrained layout makes room for labels and legends.
+One layout serves files and notebooks. By default a figure is `WIDTH` inches wide and as high as its
+rows need. Matplotlib's constrained layout makes room for labels and legends.
 """
 
 import io
 import textwrap
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, cycle
 from typing import Any
@@ -19,12 +19,13 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap, to_hex, to_rgb, to_rgba
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
-from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator
+from matplotlib.ticker import FixedLocator
 
 from ...deadlines import check_deadline
 from ...errors import ParameterError
 from ..long_table import DECISIONS, Row
-from ..wording import number, share
+from ..quantities import quantity
+from ..wording import number_in_words
 from . import (
     DOUBTFUL_LABEL,
     INNER_LABEL,
@@ -37,6 +38,7 @@ from . import (
     Panel,
     shorten,
 )
+from .scales import fits, limits, limits_of_rows, ticks
 
 #: Sizes in inches: width of a figure, height of a row, of an axis with its label, of a text line.
 WIDTH, _ROW, _AXIS, _LINE = 4.6, 0.24, 0.55, 0.16
@@ -52,8 +54,8 @@ _LEAST_ROWS, _LEAST_CURVES = 0.88, 0.5
 #: Limits of the font size.
 _FONT_SIZES = (4.0, 40.0)
 
-#: The only colours of drawings without a theme, which pages replace in dark mode. Their contrast
-#: with white is 17, 7, 3.5 and 1.3 to 1; texts and data use the first three.
+#: The only colours of drawings without a theme. Their contrast with white is 17, 7, 3.5 and 1.3
+#: to 1; texts and data use the first three.
 INK, QUIET, BAR, GRID, PAGE = "#1a1a1a", "#595959", "#4a8fc2", "#e2e2e2", "#ffffff"
 #: Colours of bars that are not usable, of intervals without perturbation, and of grid cells.
 PALE, INNER, CELLS = "#d5dfe8", "#c05a00", "#0b5c8a"
@@ -62,8 +64,6 @@ CURVES = ("#0072b2", "#c04f00", "#007d5a", "#a8528a", "#7a6000")
 _DASHES, _SHAPES = ("-", "--", "-.", ":"), ("o", "D", "v", "s", "^", "P", "X")
 _DASHED: Any = (0, (3, 2))
 
-#: Limits of the axis of shares in all charts, slightly wider than 0 to 1.
-_SHARES = (-0.04, 1.04)
 #: Shades of a grid. Texts are white on shades darker than `_DARK`; lighter shades are scaled by
 #: `_PALER`, so that dark text is legible. Insignificant cells are at most `_FAINT`. The darkest
 #: shade means a share of at least `_LEAST_DARKEST`, so that noise does not look like an effect.
@@ -384,7 +384,7 @@ def _draw_group(axes: Axes, chart: EstimateChart, group: Sequence[Panel], look: 
     if len(group) == 1 and group[0].heading:
         axes.set_title("\n".join(textwrap.wrap(group[0].heading, look.letters - look.label)), x=0)
     rows = [(row, place) for place, (_, row) in enumerate(lines) if row is not None]
-    limits = _limits_of_rows(chart, [row for row, _ in rows], group[0])
+    limits = limits_of_rows(chart, [row for row, _ in rows], group[0])
     axes.set(ylim=(len(lines) - 0.5, -0.5))
     axes.set_yticks(range(len(lines)), [look.wrap_label(label) for label, _ in lines])
     for tick, (_, row) in zip(axes.get_yticklabels(), lines, strict=True):
@@ -411,18 +411,6 @@ def _draw_group(axes: Axes, chart: EstimateChart, group: Sequence[Panel], look: 
     folded = max(look.wrap_label(label).count("\n") for label, _ in lines)
     title = axes.get_title("left")
     return (_ROW + 0.9 * _LINE * folded) * len(lines) + _LINE * 1.5 * bool(title) + _AXIS
-
-
-def _limits_of_rows(chart: EstimateChart, rows: Sequence[Row], panel: Panel) -> tuple[float, float]:
-    """Return the limits of the axis of rows; for shares, they are the same in all charts."""
-    axis, values = panel.axis, [row.value for row in rows if row.value is not None]
-    values += [panel.reference.value] if panel.reference else []
-    intervals = [row.drawn for row in rows]
-    if not axis.shares or axis.scale == "log":
-        return _limits(axis, values + ([0.0] if chart.bars else []), intervals)
-    if values and (min(values) < _SHARES[0] or max(values) > _SHARES[1]):
-        return _limits(axis, [*values, *_SHARES], intervals)
-    return _SHARES
 
 
 def _draw_marks(
@@ -474,7 +462,7 @@ def _draw_curves(part: Figure | SubFigure, chart: CurveChart, look: _Look) -> fl
     """Draw all curves on one pair of axes; return the height."""
     axes, x_axis, y_axis = part.subplots(), chart.x_axis, chart.y_axis
     drawn = [
-        [(x, y) for x, y in curve.defined_points if _fits(x, x_axis) and _fits(y, y_axis)]
+        [(x, y) for x, y in curve.defined_points if fits(x, x_axis) and fits(y, y_axis)]
         for curve in chart.curves
     ]
     along = [x for x, _ in chain(*drawn)] + [0.0] * x_axis.shares
@@ -485,8 +473,8 @@ def _draw_curves(part: Figure | SubFigure, chart: CurveChart, look: _Look) -> fl
     if chart.y_marker:
         up.append(chart.y_marker.value)
         axes.axhline(up[-1], label=chart.y_marker.label, **look.reference)
-    _set_axis(axes, "x", x_axis, _limits(x_axis, along, ()))
-    _set_axis(axes, "y", y_axis, _limits(y_axis, up, chain(*(c.ends for c in chart.curves))))
+    _set_axis(axes, "x", x_axis, limits(x_axis, along, ()))
+    _set_axis(axes, "y", y_axis, limits(y_axis, up, chain(*(c.ends for c in chart.curves))))
     axes.grid(axis="both")
     # A single curve with the name of its axis needs no legend.
     alone = [curve.name for curve in chart.curves] == [y_axis.label]
@@ -512,6 +500,7 @@ def _draw_grid(part: Figure | SubFigure, chart: HeatMap, look: _Look) -> float:
         return 0.0
     axes, many = part.subplots(), len(chart.columns)
     known = [cell for row in chart.cells for cell in row if cell and cell.value is not None]
+    is_share = all(quantity(cell.quantity).style == "share" for cell in known)
     clear = [cell.value or 0.0 for cell in known if not chart.is_pale(cell)]
     darkest = max([_LEAST_DARKEST, *clear])
     shades = np.array([[_shade(chart, cell, darkest) for cell in row] for row in chart.cells])
@@ -524,9 +513,9 @@ def _draw_grid(part: Figure | SubFigure, chart: HeatMap, look: _Look) -> float:
     # By the number of columns, all numbers have decimals, are whole, or are omitted.
     if many <= 14:
         for row, place in _placed(chart.cells):
-            if row.value is not None:
-                whole = many > 5
-                text = number(100 * row.value, 0) if whole else share(row.value, row.drawn)
+            blank = chart.tested and chart.is_pale(row)
+            if row.value is not None and not blank:
+                text = chart.brief(row) if many > 5 else number_in_words(row, as_share=is_share)
                 ink = look.page if shades[place] > _DARK else look.ink
                 x, y = place[1] + 0.5, place[0] + 0.5
                 axes.text(x, y, text, ha="center", va="center", color=ink, in_layout=False)
@@ -537,8 +526,11 @@ def _draw_grid(part: Figure | SubFigure, chart: HeatMap, look: _Look) -> float:
     axes.set_xticks(across[:-1] + 0.5, names, rotation=90 * upright)
     axes.tick_params(labeltop=True, labelbottom=False, labelcolor=look.ink)
     reasons = sorted({c.undefined for row in chart.cells for c in row if c and c.undefined})
-    under = ["in percent"] * (5 < many <= 14) + [f"undefined: {'; '.join(reasons)}"] * bool(reasons)
-    lines = textwrap.wrap("; ".join(under), look.letters - look.label)
+    under = ["in percent"] * (is_share and 5 < many <= 14) + [
+        f"undefined: {'; '.join(reasons)}"
+    ] * bool(reasons)
+    about = " ".join([chart.legend, "; ".join(under)])
+    lines = textwrap.wrap(about, look.letters - look.label)
     axes.set_xlabel("\n".join(lines))
     head = max(len(line) for name in names for line in name.split("\n")) * 0.08 if upright else 0.2
     return 0.35 * len(chart.rows) + head + _LINE * (len(lines) + 1)
@@ -554,47 +546,18 @@ def _shade(chart: HeatMap, cell: Row | None, darkest: float) -> float:
     """Return the shade of a cell from 0 to 1; NaN without a cell."""
     if cell is None:
         return np.nan
+    if chart.tested and chart.is_pale(cell):
+        return 0.0
     return float(np.clip((cell.value or 0.0) / darkest, 0, _FAINT if chart.is_pale(cell) else 1))
 
 
 # Axes
 
 
-def _fits(value: float, axis: Axis) -> bool:
-    """Return whether an axis can show a value."""
-    return bool(np.isfinite(value)) and (value > 0 or axis.scale == "linear")
-
-
-def _limits(
-    axis: Axis, values: Iterable[float], intervals: Iterable[tuple[float, float] | None]
-) -> tuple[float, float]:
-    """Return the limits of an axis for all values, and for intervals without very far ends."""
-    log = axis.scale == "log"
-
-    def places(numbers: Iterable[float]) -> list[float]:
-        fit = [number for number in numbers if _fits(number, axis)]
-        return [float(np.log10(number)) for number in fit] if log else fit
-
-    pairs = [places(interval) for interval in intervals if interval]
-    widths = [pair[1] - pair[0] for pair in pairs if len(pair) == 2]
-    within = places(values) or [0.0]
-    far = 2 * max(max(within) - min(within), float(np.median(widths)) if widths else 0.0)
-    reached = within + [end for pair in pairs for end in pair]
-    low, high = max(min(reached), min(within) - far), min(max(reached), max(within) + far)
-    room = 0.04 * (high - low or abs(high) or 1.0)
-    return (10 ** (low - room), 10 ** (high + room)) if log else (low - room, high + room)
-
-
 def _set_axis(axes: Axes, name: str, axis: Axis, limits: tuple[float, float]) -> None:
     """Set scale, limits and ticks of the axis `name` ("x" or "y")."""
-    # A single wave has one tick.
-    locator: Any = MaxNLocator(4, steps=[1, 2, 2.5, 5, 10], integer=axis.counted, min_n_ticks=1)
-    if axis.scale == "log" and (ratio := limits[1] / limits[0]) > 10:
-        # A short logarithmic axis contains few powers of ten.
-        locator = LogLocator(subs=(1, 2, 5) if ratio < 100 else (1,), numticks=5)
-    ticks = [tick for tick in locator.tick_values(*limits) if limits[0] <= tick <= limits[1]]
     axes.set(**{f"{name}scale": axis.scale, f"{name}lim": limits})
     axes.minorticks_off()
     drawn = axes.xaxis if name == "x" else axes.yaxis
-    drawn.set_major_locator(FixedLocator(ticks))
+    drawn.set_major_locator(FixedLocator(ticks(axis, limits)))
     drawn.set_major_formatter(lambda value, _: axis.written(value))

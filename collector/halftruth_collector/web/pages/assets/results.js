@@ -1,4 +1,4 @@
-/** Sorts and searches a table by the numeric values in its data attributes. */
+/** Sorts and searches a table by the numeric values in its data attributes, and walks through the marks of charts. */
 
 const table = document.querySelector("#table table");
 const bar = document.querySelector("#table .bar");
@@ -89,5 +89,24 @@ function inTwoSteps(answers) {
   offer(chosen);
 }
 
+/** Move through the marks of a chart by the keys of arrows, Home and End; one of them can be tabbed to. */
+function walkable(chart) {
+  const marks = [...chart.querySelectorAll(".mark")];
+  const columns = chart.classList.contains("grid") ? chart.querySelector("tbody tr").querySelectorAll(".mark").length : 1;
+  const steps = { ArrowDown: columns, ArrowUp: -columns, ArrowRight: 1, ArrowLeft: -1, Home: -Infinity, End: Infinity };
+  chart.addEventListener("keydown", (event) => {
+    const place = marks.indexOf(event.target), step = steps[event.key];
+    if (place < 0 || !step || event.ctrlKey || event.altKey || event.metaKey) return;
+    event.preventDefault();
+    const next = marks[Math.min(Math.max(place + step, 0), marks.length - 1)];
+    marks[place].tabIndex = -1;
+    next.tabIndex = 0;
+    next.focus();
+  });
+  for (const mark of marks) mark.tabIndex = -1;
+  if (marks.length) marks[0].tabIndex = 0;
+}
+
 if (table) enliven();
+for (const chart of document.querySelectorAll("figure.chart")) walkable(chart);
 for (const answers of document.querySelectorAll("select[data-answers]")) inTwoSteps(answers);
