@@ -80,6 +80,8 @@ class Store(OpenStore):
         Called at every commit and refusal, in the thread of the request.
     sealing_keys : callable, optional
         Returns the public keys that reports can be sealed to; any by default.
+    sealing_file : Path, optional
+        File of their private keys, if this program may change it.
     """
 
     def __init__(
@@ -88,9 +90,10 @@ class Store(OpenStore):
         *,
         observer: Observer | None = None,
         sealing_keys: Callable[[], Collection[str]] | None = None,
+        sealing_file: Path | None = None,
     ) -> None:
         super().__init__(url)
-        self.sealing_keys = sealing_keys
+        self.sealing_keys, self.sealing_file = sealing_keys, sealing_file
         self.surveys = SurveyStore(self.database)
         self.reports = ReportStore(self.database, self.surveys, observer)
         self.invitations = InvitationStore(self.database, self.surveys)

@@ -1,34 +1,16 @@
 """Confirmation of final actions, which only a back-up could undo.
 
-Each one is declared with :func:`final`, and calls :func:`require` in its transaction, which is
-rolled back without the confirmation. Commands, HTTP calls and pages pass on what their user has
-typed, so none of them can perform the action without it.
+Each one calls :func:`require` in its transaction, which is rolled back without the confirmation.
+Commands, HTTP calls and pages pass on what their user has typed, so none of them can perform the
+action without it.
 """
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
-from typing import Any, TypeVar
-
 from .errors import NotConfirmed
-
-Action = TypeVar("Action", bound=Callable[..., Any])
-
-#: Final actions, by module and name.
-FINAL: dict[str, Callable[..., Any]] = {}
 
 #: Confirms an action on several surveys, whichever they are, as a timer has to; it is no id.
 EVERY = "*"
-
-
-def final(action: Action) -> Action:
-    """Declare that an action is final: it has to be confirmed by its argument `confirm`."""
-    parameter = inspect.signature(action).parameters["confirm"]
-    if parameter.kind is not parameter.KEYWORD_ONLY or parameter.default is not None:
-        raise TypeError(f"{action.__qualname__}: expected confirm=None, by keyword")
-    FINAL[f"{action.__module__}.{action.__name__}"] = action
-    return action
 
 
 def require(

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import unescape
+from importlib import import_module
+from pkgutil import iter_modules
 from shutil import copyfile
 from typing import Any
 from uuid import uuid4
@@ -19,7 +21,7 @@ import pytest
 from halftruth_collector import operations
 from halftruth_collector.cli import main
 from halftruth_collector.collector_store import Store
-from halftruth_collector.confirmation import EVERY, FINAL
+from halftruth_collector.confirmation import EVERY
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.relay import operations as relaying
 from halftruth_collector.relay.store import RelayStore
@@ -41,124 +43,94 @@ KEY = OperatorKey.create()
 
 
 @dataclass(frozen=True)
-class Surfaces:
-    """What confirms an action, and how it is asked for on each surface."""
+class Asked:
+    """What confirms an action, its command, the arguments of its call, and what it would end."""
 
     expected: str
     command: str
-    call: tuple[str, str] | None = None
-    body: dict[str, Any] | None = None
-    page: str | None = None
+    arguments: dict[str, Any] | None = None
     reason: str = ""
 
 
-#: Every final action. Sealing keys of a test are in braces.
-SURFACES = {
-    "operations.close_survey": Surfaces(
+#: Every final action by its name. Sealing keys of a test are in braces.
+ASKED = {
+    "survey close": Asked(
         "health",
         "survey close health",
-        ("POST", "/surveys/health/close"),
-        page="close",
         reason="with 3 reports it cannot be opened again",
     ),
-    "operations.delete_survey": Surfaces(
+    "survey delete": Asked(
         "health",
         "survey delete health",
-        ("DELETE", "/surveys/health"),
-        page="delete",
         reason="'Health at work' would be lost with 3 reports",
     ),
-    "operations.purge": Surfaces(
+    "survey purge": Asked(
         "ended,second",
         "admin purge --closed-for 0",
-        ("POST", "/purge"),
         {"closed_for": 0},
         reason="'ended' would lose 1 ids; 'second' would lose 2 ids",
     ),
-    "operations.revoke_invitations": Surfaces(
+    "invite revoke": Asked(
         "health",
         "survey invite revoke health --all",
-        ("POST", "/surveys/health/invitations/revoke"),
-        page="withdraw",
         reason="2 unused invitations would not be accepted any more",
     ),
-    "operations.revoke_key": Surfaces(
+    "key revoke": Asked(
         KEY.public,
         f"admin key revoke {KEY.public}",
-        ("POST", f"/keys/{KEY.public}/revoke"),
         reason="its signatures would never be accepted again, and 1 survey would lose its own",
     ),
-    "operations.retire_sealing_key": Surfaces(
+    "sealing-key retire": Asked(
         "{key}",
         "admin sealing-key retire {file} {key} --database {database}",
-        ("POST", "/sealing-keys/{key}/retire"),
         reason="reports that are sealed to it could never be opened again",
     ),
-    "relay.operations.close": Surfaces(
+    "relay close": Asked(
         "health",
         "relay close health --database {relay}",
         reason="a relay cannot open it again, and 3 reports, fewer than the 10 of a batch, would"
         " never be passed on",
     ),
-    "relay.operations.purge": Surfaces(
+    "relay purge": Asked(
         "ended,second",
         "relay purge --closed-for 0 --database {relay}",
         reason="'ended' would lose 0 ids and 1 reports; 'second' would lose 0 ids and 2 reports",
     ),
 }
 
-#: Every other action, with the reason why it need not be confirmed.
-NOT_FINAL = {
-    "operations.publish_survey": "replaces only a survey without reports",
-    "operations.set_terms": "the terms can be set again",
-    "operations.finish_relayed": "records what a relay has done",
-    "operations.reopen_survey": "the survey can be closed again",
-    "operations.set_listing": "can be set again",
-    "operations.compact": "keeps every count and id",
-    "operations.create_invitations": "invitations can be withdrawn",
-    "operations.create_token": "the token can be revoked",
-    "operations.revoke_token": "a new token with the same role takes its place",
-    "operations.create_sealing_key": "the key can be retired",
-    "operations.back_up": "changes nothing",
-    "operations.restore": "changes only an empty database",
-    "operations.export_reports": "changes nothing",
-    "operations.import_reports": "adds reports, as respondents do",
-    "operations.count_rows": "adds reports, as respondents do",
-    "relay.operations.register": "changes only what a relay accepts",
-    "relay.operations.resume": "releases reports that were to be passed on anyway",
-    "relay.operations.release": "done by the relay when a batch is full",
-    "relay.operations.acknowledge": "done by the relay when the collector has the reports",
-}
+FINAL = {action.name: action for action in operations.ACTIONS if action.is_final}
 
 
-def actions(module: Any) -> dict[str, Callable[..., Any]]:
-    """Return the actions of a module by name: its public functions on a store."""
-    name = module.__name__.removeprefix("halftruth_collector.")
-    return {
-        f"{name}.{each}": found
-        for each, found in inspect.getmembers(module, inspect.isfunction)
-        if found.__module__ == module.__name__
-        and not each.startswith("_")
-        and next(iter(inspect.signature(found).parameters), None) == "store"
-    }
+def test_every_function_on_a_store_is_declared_and_says_how_it_is_undone():
+    modules = [
+        import_module(each.name)
+        for each in iter_modules(operations.__path__, "halftruth_collector.operations.")
+    ]
+    for module in (*modules, relaying):
+        for name, found in inspect.getmembers(module, inspect.isfunction):
+            if found.__module__ == module.__name__ and not name.startswith("_"):
+                assert next(iter(inspect.signature(found).parameters), None) != "store", name
+    assert all(action.undone for action in operations.ACTIONS if not action.is_final)
+    assert FINAL.keys() == ASKED.keys()
 
 
-def test_every_action_is_declared_as_final_or_listed_as_reversible():
-    found = actions(operations) | actions(relaying)
-    final = {name.removeprefix("halftruth_collector.") for name in FINAL}
-    assert final == SURFACES.keys()
-    assert found.keys() - final == NOT_FINAL.keys()
+def test_an_action_without_confirmation_has_to_say_why():
+    def harmless(store: Store) -> None: ...
+
+    def final(store: Store, confirm: str | None = None) -> None: ...
+
+    before = [*operations.ACTIONS]
+    for function, undone in ((harmless, ""), (final, "it can be"), (final, "")):
+        with pytest.raises(TypeError):
+            operations.action("x", undone=undone)(function)
+    assert before == operations.ACTIONS
 
 
 def test_every_final_action_of_a_collector_can_be_called_over_http():
-    calls = {(call.method, call.rule) for call in declared() if call.query is Confirmation}
-    named = {
-        (each.call[0], re.sub("/(health|{key}|[0-9a-f]{64})(?=/|$)", "/<>", f"/v1{each.call[1]}"))
-        for each in SURFACES.values()
-        if each.call is not None
-    }
-    assert {(method, re.sub("<[^>]*>", "<>", rule)) for method, rule in calls} == named
-    assert len(calls) == len(actions(operations).keys() & SURFACES.keys())
+    called = {(call.method, call.rule) for call in declared() if call.query is Confirmation}
+    finals = {name: action for name, action in FINAL.items() if not name.startswith("relay ")}
+    assert called == {(each.call.method, each.call.rule) for each in finals.values()}
+    assert len(called) == len(finals)
 
 
 def test_every_command_with_a_confirmation_is_in_the_table():
@@ -173,11 +145,9 @@ def test_every_command_with_a_confirmation_is_in_the_table():
             found.add(" ".join(words))
 
     walk(main, [])
-    named = {
-        words for each in SURFACES.values() for words in found if each.command.startswith(words)
-    }
+    named = {words for each in ASKED.values() for words in found if each.command.startswith(words)}
     assert found == named
-    assert len(found) == len(SURFACES)
+    assert len(found) == len(ASKED)
 
 
 @pytest.fixture
@@ -252,9 +222,9 @@ def http(it):
     app.extensions["halftruth"].store.close()
 
 
-def by_command(surfaces, it, command, http, confirm):
+def by_command(name, it, command, http, confirm):
     """Return whether a command was refused, and what it said."""
-    words = surfaces.command.format(**it).split()
+    words = ASKED[name].command.format(**it).split()
     if "--database" not in words:
         words += ["--database", it["database"]]
     words += [] if confirm is None else ["--confirm", confirm]
@@ -265,13 +235,13 @@ def by_command(surfaces, it, command, http, confirm):
     return False, said
 
 
-def by_call(surfaces, it, command, http, confirm):
+def by_call(name, it, command, http, confirm):
     """Return whether a call was refused, and its detail."""
-    method, path = surfaces.call
+    call, asked = FINAL[name].call, ASKED[name]
     answer = http.open(
-        f"/v1{path.format(**it)}",
-        method=method,
-        json=surfaces.body,
+        re.sub("<[^>]*>", asked.expected.format(**it), call.rule),
+        method=call.method,
+        json=asked.arguments,
         query_string={} if confirm is None else {"confirm": confirm},
         headers={"Authorization": f"Bearer {it['token']}"},
     )
@@ -283,9 +253,10 @@ def by_call(surfaces, it, command, http, confirm):
     return False, answer.text
 
 
-def by_page(surfaces, it, command, http, confirm):
+def by_page(name, it, command, http, confirm):
     """Return whether a form was refused, and the notice on the page."""
-    path = f"/operate/surveys/health/{surfaces.page}"
+    [form] = FINAL[name].forms
+    path = f"/operate/surveys/health/{form.path}"
     answer = http.post(path, data={} if confirm is None else {"confirm": confirm})
     if answer.status_code not in (200, 303):
         assert answer.status_code == 422
@@ -294,29 +265,25 @@ def by_page(surfaces, it, command, http, confirm):
 
 
 CASES = [
-    pytest.param(surfaces, by, id=f"{name} {by.__name__}")
-    for name, surfaces in SURFACES.items()
-    for by, there in (
-        (by_command, True),
-        (by_call, surfaces.call is not None),
-        (by_page, surfaces.page is not None),
-    )
+    pytest.param(name, by, id=f"{name} {by.__name__}")
+    for name, action in FINAL.items()
+    for by, there in ((by_command, True), (by_call, action.call), (by_page, action.forms))
     if there
 ]
 
 
-@pytest.mark.parametrize(("surfaces", "by"), CASES)
-def test_nothing_happens_without_the_confirmation(it, state, command, http, surfaces, by):
-    expected, before = surfaces.expected.format(**it), state()
+@pytest.mark.parametrize(("name", "by"), CASES)
+def test_nothing_happens_without_the_confirmation(it, state, command, http, name, by):
+    expected, before = ASKED[name].expected.format(**it), state()
     of_several = EVERY if "," in expected else "second"
     wrong = ("", "x", "yes", expected[:-1], expected.upper().replace("0", "1"), f"{expected},x")
     for confirm in (None, *wrong, "second" if of_several == EVERY else EVERY):
-        refused, said = by(surfaces, it, command, http, confirm)
+        refused, said = by(name, it, command, http, confirm)
         assert refused, confirm
         assert said.startswith(f"confirm: expected {expected}"), said
-        assert f", since {surfaces.reason}; nothing was " in said
+        assert f", since {ASKED[name].reason}; nothing was " in said
         assert state() == before, confirm
-    refused, said = by(surfaces, it, command, http, expected)
+    refused, said = by(name, it, command, http, expected)
     assert not refused, said
     assert state() != before
 
@@ -324,18 +291,18 @@ def test_nothing_happens_without_the_confirmation(it, state, command, http, surf
 @pytest.mark.parametrize(
     ("name", "by"),
     [
-        ("operations.purge", by_command),
-        ("operations.purge", by_call),
-        ("relay.operations.purge", by_command),
+        ("survey purge", by_command),
+        ("survey purge", by_call),
+        ("relay purge", by_command),
     ],
 )
 def test_a_timer_purges_every_survey_that_has_ended(it, state, command, http, name, by):
-    surfaces, before = SURFACES[name], state()
-    assert not by(surfaces, it, command, http, EVERY)[0]
+    before = state()
+    assert not by(name, it, command, http, EVERY)[0]
     # Nothing is left that another purge would delete.
     after = state()
     assert after != before
-    assert not by(surfaces, it, command, http, None)[0]
+    assert not by(name, it, command, http, None)[0]
     assert state() == after
 
 

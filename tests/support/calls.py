@@ -11,17 +11,12 @@ import msgspec
 import numpy as np
 from halftruth_collector.confirmation import EVERY
 from halftruth_collector.estimation import Counts
-from halftruth_collector.store.retention import KEEP_DAYS
-from halftruth_collector.web.calls import declared
-from halftruth_collector.web.messages import (
-    AuditQuery,
-    Confirmation,
-    InvitationRequest,
-    Listing,
-    PublishQuery,
-    PurgeRequest,
-    TokenRequest,
-)
+from halftruth_collector.operations import ACTIONS
+from halftruth_collector.operations.invitations import InvitationRequest
+from halftruth_collector.operations.surveys import Listing, PublishQuery
+from halftruth_collector.operations.tokens import TokenRequest
+from halftruth_collector.web.calls import OPERATORS, declared
+from halftruth_collector.web.messages import Confirmation
 from halftruth_collector.web.openapi import document
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
 from halftruth_shared.analyses.plan import PlanQuery, PlanRequest
@@ -97,9 +92,13 @@ def calls():
         digest=SURVEY.digest, reports=[SealedReport(id=_REPORT_ID, sealed=sealed)]
     )
     check = InvitationCheck(hash=hashlib.sha256(bytes(16)).hexdigest())
-    change = TermsChange(terms=TermsPatch(**msgspec.structs.asdict(terms)))
-    named, key = Confirmation(confirm=SURVEY.id), Confirmation(confirm=PLACES["key"])
-    token = TokenRequest(role="analyst", survey=SURVEY.id, name="Anna, paper")
+    # Arguments of actions that have no default.
+    given = {
+        TermsChange: TermsChange(terms=TermsPatch(**msgspec.structs.asdict(terms))),
+        Listing: Listing(listed=False),
+        InvitationRequest: InvitationRequest(count=1),
+        TokenRequest: TokenRequest(role="analyst", survey=SURVEY.id, name="Anna, paper"),
+    }
     special = {
         "addReports": Call(
             bodies={
@@ -111,20 +110,28 @@ def calls():
         "checkInvitation": Call(bodies={"InvitationCheck": check}),
         "planSurvey": Call(bodies={"PlanRequest": plan}),
         "publishSurvey": Call(PublishQuery(), {"SurveyDocument": SURVEY.document()}),
-        "setTerms": Call(bodies={"TermsChange": change}),
         "checkSurvey": Call(bodies={"SurveyDocument": SURVEY.document()}),
-        "setListing": Call(bodies={"Listing": Listing(listed=False)}),
-        "createInvitations": Call(bodies={"InvitationRequest": InvitationRequest(count=1)}),
-        "purge": Call(
-            Confirmation(confirm=EVERY), {"PurgeRequest": PurgeRequest(closed_for=KEEP_DAYS)}
-        ),
-        **dict.fromkeys(("closeSurvey", "deleteSurvey", "revokeInvitations"), Call(named)),
-        **dict.fromkeys(("revokeKey", "retireSealingKey"), Call(key)),
-        "createToken": Call(bodies={"TokenRequest": token}),
-        "getAuditLog": Call(AuditQuery()),
+    }
+    of_actions = {
+        operation.id: _of_action(action, given)
+        for operation in declared((OPERATORS,))
+        for action in ACTIONS
+        if action.call
+        and (operation.method, operation.rule) == (action.call.method, action.call.rule)
     }
     questions = {o.id: Call(o.analysis.start(SURVEY)) for o in declared() if o.analysis}
-    return {o.id: Call() for o in declared()} | special | questions
+    return {o.id: Call() for o in declared()} | of_actions | special | questions
+
+
+def _of_action(action, given):
+    """Return a request that performs an action."""
+    arguments = given.get(action.arguments) or action.arguments()
+    if action.call.method == "GET":
+        return Call(arguments)
+    confirm = EVERY if action.about is None else PLACES[action.about.place]
+    query = Confirmation(confirm=confirm) if action.is_final else Request()
+    has_body = action.arguments is not Request
+    return Call(query, {action.arguments.__name__: arguments} if has_body else {})
 
 
 @cache

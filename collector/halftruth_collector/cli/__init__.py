@@ -17,10 +17,8 @@ from ..ops.settings import describe_unknown_variables
 _ADMIN = {
     "audit-log": "administration:audit_log",
     "backup": "administration:backup",
-    "compact": "administration:compact",
     "key": "administration:key",
     "migrate": "administration:migrate",
-    "purge": "administration:purge",
     "restore": "administration:restore",
     "sealing-key": "administration:sealing_key",
     "token": "administration:token",
@@ -56,20 +54,38 @@ _SINGLE_THREADED = ("audit", "plan")
 
 
 class Commands(click.Group):
-    """Group of commands that are imported when they are used, by module and function."""
+    """Group of commands that are imported when they are used.
 
-    def __init__(self, *args: Any, places: Mapping[str, str], **kwargs: Any) -> None:
+    Parameters
+    ----------
+    places : mapping of str to str
+        Module and function of each command.
+    actions : str, optional
+        Words before the commands that are derived from actions, such as ``admin token``.
+    """
+
+    def __init__(
+        self, *args: Any, places: Mapping[str, str] | None = None, actions: str = "", **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
-        self._places = places
+        self._places, self._actions = places or {}, actions
+
+    def _derived(self) -> dict[str, click.Command]:
+        """Return the commands that are derived from actions, by name."""
+        if not self._actions:
+            return {}
+        from .actions import commands_of
+
+        return commands_of(self._actions)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands."""
-        return sorted({*self.commands, *self._places})
+        return sorted({*self.commands, *self._places, *self._derived()})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command with a name, if there is one."""
         if cmd_name not in self._places:
-            return super().get_command(ctx, cmd_name)
+            return super().get_command(ctx, cmd_name) or self._derived().get(cmd_name)
         if cmd_name in _SINGLE_THREADED:
             os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         module, _, name = self._places[cmd_name].partition(":")
@@ -174,7 +190,7 @@ def main() -> None:
     """  # noqa: D301 (click's mark of a paragraph that keeps its lines)
 
 
-@click.group(cls=Commands, places=_ADMIN)
+@click.group(cls=Commands, places=_ADMIN, actions="admin")
 def admin() -> None:
     """Keys, tokens, tables and back-ups of a collector."""
 

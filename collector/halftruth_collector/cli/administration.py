@@ -1,9 +1,7 @@
 """``halftruth admin``: tables, audit log, back-ups, tokens, keys; export and import of counts."""
 
 from contextlib import closing
-from datetime import datetime
 from pathlib import Path
-from typing import get_args
 
 import click
 import msgspec
@@ -12,9 +10,8 @@ from msgspec.structs import astuple
 from .. import operations
 from ..collector_store import Store, open_existing_store
 from ..store.database import Database
-from ..store.tokens import Role
-from . import options
-from .output import print_table, progress_bar, secrets_to
+from . import Commands, options
+from .output import print_table, progress_bar
 
 
 @click.command()
@@ -32,41 +29,6 @@ def migrate(database: str) -> None:
         click.echo(f"the tables are of version {now} already")
     else:
         click.echo(f"migrated the tables from version {before or 'none'} to {now}")
-
-
-@click.command()
-@options.store
-def compact(store: Store) -> None:
-    """Erase the order of arrival of reports from a database.
-
-    Closing a survey does this, too. Reports that arrive in the meantime wait.
-    """
-    operations.compact(store)
-    click.echo("compacted; arrival order erased")
-
-
-@click.command()
-@options.closed_for("Only surveys that ended at least this many days ago; 0 for all ended surveys.")
-@options.confirmed("IDS")
-@options.store
-def purge(days: int, confirm: str | None, store: Store) -> None:
-    """Delete report ids and unused invitations of ended surveys.
-
-    Counts and results stay. A survey ends when it is closed, at its deadline, or when its quota is
-    full. After a purge, its deadline and quota cannot be extended, and its reports cannot be
-    exported.
-
-    Together with a person's device, ids show who took part. They are needed to count no report
-    twice, so wait until the last retries have arrived.
-
-    Confirm with the ids of the surveys, separated by commas, or with '*' for all surveys that ended
-    so long ago, as a timer does.
-    """
-    done = operations.purge(store, days, confirm=confirm)
-    for each in done:
-        click.echo(f"{each.id}: {each.ids} ids and {each.invitations} unused invitations deleted")
-    if not done:
-        click.echo(f"no survey that ended {days} days ago still has ids")
 
 
 @click.command("audit-log")
@@ -148,76 +110,12 @@ def import_reports(file: Path, database: str) -> None:
     click.echo(f"counted {done.counted} reports; {done.repeated} had been counted before")
 
 
-@click.group()
+@click.group(cls=Commands, actions="admin token")
 def token() -> None:
     """Create, list and revoke tokens."""
 
 
-@token.command("create")
-@click.option("--role", type=click.Choice(get_args(Role)), required=True, help="Role of the token.")
-@click.option(
-    "--survey", metavar="ID", help="Restrict it to this survey, for a relay or an analyst."
-)
-@click.option("--name", metavar="TEXT", help="Owner or purpose of the token.")
-@click.option(
-    "--expires",
-    type=click.DateTime(["%Y-%m-%d"]),
-    metavar="DATE",
-    help="Last day of validity (UTC), such as 2027-12-31; unlimited by default.",
-)
-@options.secrets_file
-@options.store
-def create_token(
-    role: Role,
-    survey: str | None,
-    name: str | None,
-    expires: datetime | None,
-    output: str | None,
-    store: Store,
-) -> None:
-    """Print a new token, which is not stored and cannot be shown again.
-
-    An operator may do everything, an analyst reads results, a monitor reads metrics, a relay passes
-    on the reports of its survey.
-    """
-    last_day = None if expires is None else expires.date()
-    with secrets_to(output, "a token") as write:
-        token = operations.create_token(store, role, survey, name=name, expires=last_day)
-        write(f"{token}\n")
-
-
-@token.command("list")
-@options.store
-def list_tokens(store: Store) -> None:
-    """List the tokens by id; the tokens themselves are not stored."""
-    tokens = store.tokens.all()
-    print_table(
-        ["id", "name", "role", "survey", "created", "expires", "revoked"],
-        [
-            [
-                token.id,
-                token.name or "",
-                token.role,
-                token.survey or ("all" if token.role == "analyst" else ""),
-                f"{token.created_at:%Y-%m-%d %H:%M}",
-                f"{token.expires_at:%Y-%m-%d %H:%M}" if token.expires_at else "never",
-                f"{token.revoked_at:%Y-%m-%d %H:%M}" if token.revoked_at else "no",
-            ]
-            for token in tokens
-        ],
-    )
-
-
-@token.command("revoke")
-@click.argument("id")
-@options.store
-def revoke_token(id: str, store: Store) -> None:
-    """Revoke the token with this ID."""
-    operations.revoke_token(store, id)
-    click.echo(f"revoked {id}")
-
-
-@click.group()
+@click.group(cls=Commands, actions="admin key")
 def key() -> None:
     """Create, show, list and revoke the keys for signing surveys."""
 
@@ -245,40 +143,6 @@ def show_key(file: str) -> None:
     from halftruth_shared.protocol.signing import OperatorKey
 
     click.echo(OperatorKey.read(file).public)
-
-
-@key.command("list")
-@options.store
-def list_keys(store: Store) -> None:
-    """List the public keys that signed a survey here or were revoked."""
-    keys = store.keys.all()
-    print_table(
-        ["public key", "surveys", "revoked"],
-        [
-            [
-                each.key,
-                ", ".join(each.surveys),
-                f"{each.revoked_at:%Y-%m-%d %H:%M}" if each.revoked_at else "no",
-            ]
-            for each in keys
-        ],
-    )
-
-
-@key.command("revoke")
-@click.argument("public")
-@options.confirmed("PUBLIC")
-@options.store
-def revoke_key(public: str, confirm: str | None, store: Store) -> None:
-    """Stop serving and accepting signatures by the key PUBLIC.
-
-    Clients that pin it refuse its surveys until these are signed by another pinned key. Clients are
-    not informed about the revocation, so remove the key from their pins, too.
-    """
-    unsigned = operations.revoke_key(store, public, confirm=confirm)
-    click.echo(f"revoked {public}")
-    for id in unsigned:
-        click.echo(f"{id} is not signed any more")
 
 
 @click.group("sealing-key")
@@ -327,5 +191,5 @@ def retire_sealing(file: str, public: str, confirm: str | None, database: str) -
     survey that is open, or that can be reopened because it has no reports.
     """
     with options.naming(open_existing_store(database)) as store:
-        operations.retire_sealing_key(store, Path(file), public, confirm=confirm)
+        operations.retire_sealing_key(store, public, Path(file), confirm=confirm)
     click.echo(f"retired {public}")

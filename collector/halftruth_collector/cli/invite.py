@@ -9,11 +9,11 @@ from halftruth_shared import ParameterError
 from .. import operations
 from ..collector_store import Store
 from ..web.invitations import as_csv, as_document, check_cards
-from . import options
-from .output import print_table, secrets_to, write
+from . import Commands, options
+from .output import secrets_to, write
 
 
-@click.group()
+@click.group(cls=Commands, actions="survey invite")
 def invite() -> None:
     """Issue, count and withdraw invitations, each for one report."""
 
@@ -64,21 +64,6 @@ def create(
             f"halftruth: {survey} takes reports without invitations, too; see 'survey terms'",
             err=True,
         )
-
-
-@invite.command("list")
-@click.argument("survey")
-@options.store
-def list_invitations(survey: str, store: Store) -> None:
-    """Count the invitations for SURVEY.
-
-    It is not recorded which of them were used.
-    """
-    counts = store.invitations.count(survey)
-    print_table(
-        ["survey", "issued", "used", "withdrawn", "unused"],
-        [[survey, counts.issued, counts.used, counts.withdrawn, counts.unused]],
-    )
 
 
 @invite.command()

@@ -314,7 +314,7 @@ def make_query_options(
 
 def _metavar(field: Field) -> str | None:
     """Return the placeholder of a value in the help."""
-    if field.kind in ("items", "groups"):
+    if field.written and (not field.several or field.kind in ("items", "groups")):
         return field.written.upper()
     kind = "categories" if field.of == "category" else field.kind
     return _METAVARS.get(kind, "|".join(field.choices) or None)

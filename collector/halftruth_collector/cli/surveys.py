@@ -17,9 +17,9 @@ from ..collector_store import Store
 from ..dry_run import check_survey, why_form_refuses
 from ..operations import Changes
 from ..ops.settings import Config, FormLimits
-from ..store.surveys import SurveyState, describe_limits
+from ..store.surveys import describe_taking
 from . import Commands, options
-from .output import json_text, print_table, write
+from .output import json_text, write
 
 C = TypeVar("C", bound=Callable[..., Any] | click.Command)
 
@@ -62,6 +62,7 @@ def _chosen(command: C) -> C:
         "invite": "invite:invite",
         "new": "new_survey:new",
     },
+    actions="survey",
 )
 def survey() -> None:
     """Write, import, check, publish, sign, list and close surveys."""
@@ -161,12 +162,12 @@ def publish(
             new,
             terms,
             signature,
-            listed=False if unlisted else None,
+            unlisted=unlisted,
         )
         taken = store.surveys.state(new.id)
     refused = why_form_refuses(new, limits, taken.terms)
     click.echo("\n".join([f"published {new.id}, digest {new.digest}", *changed]))
-    click.echo(f"reports are taken {_taken(taken)}")
+    click.echo(f"reports are taken {describe_taking(taken)}")
     click.echo("\n".join(sentences))
     if refused is not None:
         click.echo(f"halftruth: the hosted form refuses it: {refused}", err=True)
@@ -217,95 +218,7 @@ def terms(id: str, file: str | None, no_signature: bool, store: Store, **chosen:
     changed = operations.set_terms(store, id, new, signature)
     taken = store.surveys.state(id)
     click.echo("\n".join(f"{id}: {line}" for line in changed or ["nothing changed"]))
-    click.echo(f"{id}: {_taken(taken)}")
-
-
-@survey.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
-@options.store
-def list_surveys(as_json: bool, store: Store) -> None:
-    """List the surveys with their status and number of reports."""
-    states = store.surveys.states()
-    if as_json:
-        for state in states:
-            click.echo(msgspec.json.encode(state).decode())
-        return
-    print_table(
-        ["id", "status", "reports", "listed", "title", "mechanism", "taken", "digest"],
-        [
-            [
-                state.id,
-                state.status,
-                state.reports,
-                "yes" if state.listed else "no",
-                state.title,
-                state.mechanism,
-                _taken(state),
-                state.digest,
-            ]
-            for state in states
-        ],
-    )
-
-
-def _command(name: str, done: str, change: Callable[[Store, str], None], help: str) -> None:
-    @survey.command(name, help=help)
-    @click.argument("id")
-    @options.store
-    def run(id: str, store: Store) -> None:
-        change(store, id)
-        click.echo(f"{done} {id}")
-
-
-@survey.command()
-@click.argument("id")
-@options.confirmed("ID")
-@options.store
-def close(id: str, confirm: str | None, store: Store) -> None:
-    """Close the survey ID: no more reports are taken.
-
-    A survey with reports cannot be reopened.
-    """
-    operations.close_survey(store, id, confirm=confirm)
-    click.echo(f"closed {id}")
-
-
-_command(
-    "reopen",
-    "reopened",
-    operations.reopen_survey,
-    "Reopen the survey ID, if it was closed without reports.",
-)
-_command(
-    "unlist",
-    "unlisted",
-    lambda store, id: operations.set_listing(store, id, False),
-    "Remove the survey ID from the public list.\n\nIt can still be answered by its address.",
-)
-_command(
-    "relist",
-    "listed",
-    lambda store, id: operations.set_listing(store, id, True),
-    "Add the survey ID to the public list again.",
-)
-
-
-@survey.command()
-@click.argument("id")
-@options.confirmed("ID")
-@options.store
-def delete(id: str, confirm: str | None, store: Store) -> None:
-    """Delete the survey ID and everything that belongs to it.
-
-    These are its reports, their ids and counts, its invitations and tokens. Only a back-up can
-    restore them; existing back-ups still contain them. To keep the counts and delete only the ids,
-    use 'halftruth admin purge'.
-    """
-    done = operations.delete_survey(store, id, confirm=confirm)
-    click.echo(
-        f"deleted {id}: {done.reports} reports, {done.ids} ids, {done.invitations} unused"
-        f" invitations, {done.tokens} tokens"
-    )
+    click.echo(f"{id}: {describe_taking(taken)}")
 
 
 def _read_terms(
@@ -345,19 +258,3 @@ def _changes(chosen: dict[str, Any]) -> dict[str, Any]:
 def _check_key(field: str, key: str | None) -> None:
     if key is not None:
         check_hexadecimal(field, key)
-
-
-def _taken(state: SurveyState) -> str:
-    """Describe briefly how a survey accepts reports."""
-    terms, relay = state.terms, state.relay
-    source = "with invitations" if terms.invitations else "from anyone"
-    if relay is not None:
-        source = f"from the relay {relay.url} in batches of at least {relay.batch}"
-    return ", ".join(
-        [
-            source,
-            "sealed" if terms.sealing_key or relay else "not sealed",
-            *describe_limits(terms),
-            "signed" if state.signed_by else "not signed",
-        ]
-    )

@@ -19,8 +19,8 @@ from halftruth_shared.protocol.reports import Receipt, RelayedBatch
 from halftruth_shared.protocol.surveys import survey_path
 from sqlalchemy import Connection, delete, func, select, update
 
-from ..confirmation import final, require
-from ..operations import check_days, require_purge
+from ..confirmation import require
+from ..operations import action, check_days, require_purge
 from ..store.database import insert, lock_compacted
 from ..store.tables import relay_ids, relay_reports, relay_surveys
 from .store import RegisteredSurvey, RelayStore, count_held, find
@@ -37,6 +37,7 @@ _KEPT = (relay_ids, relay_reports)
 Reason = Literal["operator", "deadline", "collector"]
 
 
+@action("relay register", undone="it changes only what a relay accepts")
 def register(
     store: RelayStore,
     collector: str,
@@ -140,7 +141,7 @@ def register(
         return find(connection, id)
 
 
-@final
+@action("relay close")
 def close(
     store: RelayStore, id: str, reason: Reason = "operator", *, confirm: str | None = None
 ) -> None:
@@ -158,6 +159,7 @@ def close(
             _log.info("%s is closed by its %s", id, reason)
 
 
+@action("relay release", undone="the relay does it when a batch is full")
 def release(store: RelayStore, id: str) -> None:
     """Release a batch of reports, so that they are passed on, if the batch is full.
 
@@ -197,6 +199,7 @@ def release(store: RelayStore, id: str) -> None:
         )
 
 
+@action("relay stop", undone="the relay does it when the collector has the reports")
 def acknowledge(
     store: RelayStore, survey: RegisteredSurvey, ids: Sequence[bytes], receipt: Receipt
 ) -> None:
@@ -249,6 +252,7 @@ def describe_stop(survey: RegisteredSurvey) -> str:
     )
 
 
+@action("relay resume", undone="it releases reports that were to be passed on anyway")
 def resume(store: RelayStore, id: str) -> bool:
     """Release further batches after a doubtful one; return whether they had been stopped."""
     with store.database.writing() as connection:
@@ -270,7 +274,7 @@ def _require_close(connection: Connection, survey: RegisteredSurvey, confirm: st
     require(confirm, survey.id, reason=reason, done="closed")
 
 
-@final
+@action("relay purge")
 def purge(
     store: RelayStore, days: int, *, confirm: str | None = None
 ) -> list[tuple[str, int, int]]:

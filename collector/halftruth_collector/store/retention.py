@@ -23,6 +23,9 @@ from .tables import COUNTED, REPORT_TABLES, daily_outcomes, invitations, report_
 #: Default number of days between the end of a survey and purging it, for retries of reports.
 KEEP_DAYS = 30
 
+#: Warning if files with deleted data cannot be compacted now.
+DATA_LEFT = "what was deleted may be left in files"
+
 
 class Deleted(Message, frozen=True, kw_only=True):
     """Numbers of rows deleted with a survey, or purged from it."""

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from halftruth_shared import Relay, Survey
 from halftruth_shared.protocol.base import Digest, Message
+from halftruth_shared.protocol.surveys import PublishedSurvey
 from halftruth_shared.protocol.terms import Signature, Terms
 from msgspec import Meta
 from sqlalchemy import (
@@ -138,6 +139,19 @@ class SurveyStore:
         now = datetime.now(UTC)
         return closed_reason(stored.closed_by, limits.closes_at, now, limits.max_reports, have)
 
+    def published(self, survey: str | StoredSurvey) -> PublishedSurvey:
+        """Return the public description of a survey, by id or as it was read."""
+        stored = self.get(survey) if isinstance(survey, str) else survey
+        why = self.closed_because(stored)
+        return PublishedSurvey(
+            survey=msgspec.Raw(stored.document.encode()),
+            digest=stored.digest,
+            status="open" if why is None else "closed",
+            closed_because=why,
+            terms=stored.terms,
+            signature=stored.signature,
+        )
+
     def all(self) -> list[StoredSurvey]:
         """Return all surveys, sorted by id."""
         with self._database.reading() as connection:
@@ -245,6 +259,22 @@ def describe_limits(terms: Terms) -> list[str]:
         *([] if terms.max_reports is None else [f"at most {terms.max_reports} reports"]),
         *(["several people on a device"] if terms.shared_devices else []),
     ]
+
+
+def describe_taking(state: SurveyState) -> str:
+    """Describe briefly how a survey accepts reports."""
+    terms, relay = state.terms, state.relay
+    source = "with invitations" if terms.invitations else "from anyone"
+    if relay is not None:
+        source = f"from the relay {relay.url} in batches of at least {relay.batch}"
+    return ", ".join(
+        [
+            source,
+            "sealed" if terms.sealing_key or relay else "not sealed",
+            *describe_limits(terms),
+            "signed" if state.signed_by else "not signed",
+        ]
+    )
 
 
 #: The row of each survey, with the numbers of its reports and of its unused invitations.

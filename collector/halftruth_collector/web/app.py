@@ -68,7 +68,12 @@ def create_app(config: Config | None = None) -> Flask:
     metrics = Metrics(config.metrics_seconds or RELEASE_SECONDS)
     limit = ReportLimit(config.rate_limit)
     # Open the store last, since it would stay open if another setting were invalid.
-    store = Store(config.database, observer=metrics, sealing_keys=lambda: collector.known_keys())
+    store = Store(
+        config.database,
+        observer=metrics,
+        sealing_keys=lambda: collector.known_keys(),
+        sealing_file=config.sealing_keys,
+    )
     collector = Collector(
         config=config,
         store=store,

@@ -7,11 +7,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-import msgspec
 from flask import Request, Response, current_app, g, request
 from halftruth_shared.columns import encode
 from halftruth_shared.protocol.base import Message
-from halftruth_shared.protocol.surveys import PublishedSurvey
 
 from ..analyses import AnalysisContext
 from ..analyses.stored import counted_in
@@ -169,24 +167,6 @@ def _require_all_surveys() -> None:
             " this reads every wave",
             field="token",
         )
-
-
-def get_published(survey_id: str) -> PublishedSurvey:
-    """Return the public description of a survey."""
-    return publish(collector().store.surveys.get(survey_id))
-
-
-def publish(stored: StoredSurvey) -> PublishedSurvey:
-    """Return the public description of a survey that was read, with its state now."""
-    why = collector().store.surveys.closed_because(stored)
-    return PublishedSurvey(
-        survey=msgspec.Raw(stored.document.encode()),
-        digest=stored.digest,
-        status="open" if why is None else "closed",
-        closed_because=why,
-        terms=stored.terms,
-        signature=stored.signature,
-    )
 
 
 def states(surveys: Iterable[StoredSurvey]) -> dict[str, str]:

@@ -16,6 +16,7 @@ from halftruth_shared.survey import SurveyDocument
 
 from ..analyses import choices
 from ..errors import slug
+from ..operations import SUBJECTS
 from ..store.tokens import Role
 from . import formats
 from .calls import AUDIENCES, Audience, Call, declared
@@ -45,13 +46,6 @@ CALLERS: dict[Role | None, str] = {
         role: " or ".join(ROLE_WITH_ARTICLE[who] for who in enough)
         for role, enough in SUFFICIENT.items()
     },
-}
-
-#: Description and pattern of each path parameter.
-_PLACES = {
-    "survey_id": ("Id of the survey.", "^[a-z0-9][a-z0-9\\-]{0,63}$"),
-    "token_id": ("Id of the token, as the list of tokens has it.", "^[0-9a-f]{8}$"),
-    "key": ("A public key, hexadecimal.", "^[0-9a-f]{64}$"),
 }
 
 _FORMAT: Json = {
@@ -125,13 +119,13 @@ def document(
 
 
 def _place(name: str) -> Json:
-    description, pattern = _PLACES[name]
+    subject = SUBJECTS[name]
     return {
         "name": name,
         "in": "path",
         "required": True,
-        "description": description,
-        "schema": {"type": "string", "pattern": pattern},
+        "description": subject.description,
+        "schema": {"type": "string", "pattern": subject.pattern},
     }
 
 

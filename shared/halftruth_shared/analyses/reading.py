@@ -87,7 +87,7 @@ class Field:
     accepted : str
         Description of the accepted values, for messages.
     written : str
-        Syntax of each value, if the field can have several.
+        Syntax of each value, if the field can have several or declares it.
     places : tuple of str
         Role of each of its names, if it depends on their order.
     any_of : bool

@@ -160,7 +160,7 @@ def test_tables_do_not_link_reports_to_invitations(
         drawn = iter(fixed)
         with monkeypatch.context() as patched:
             patched.setattr(
-                "halftruth_collector.operations.secrets.token_bytes",
+                "halftruth_collector.operations.invitations.secrets.token_bytes",
                 lambda _, drawn=drawn: next(drawn),
             )
             operations.create_invitations(store, "health", len(fixed))

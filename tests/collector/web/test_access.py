@@ -13,6 +13,7 @@ import pytest
 from calls import SURVEY, calls
 from halftruth_collector import operations
 from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.operations import ACTIONS
 from halftruth_collector.store.tables import metadata
 from halftruth_collector.web.calls import declared
 from halftruth_collector.web.messages import Confirmation
@@ -26,6 +27,9 @@ from sqlalchemy import select
 #: Pages that need a session, and the data of their forms.
 PAGES = ("/results", "/operate", "/sign")
 FORM = {"do": "publish", "count": "2", "role": "monitor", "closed_for": "0", "confirm": "health"}
+
+#: Address of the page of a survey.
+OPERATED = "/operate/surveys/<survey_id>"
 
 #: Calls of the HTTP interface by method and rule.
 CALLS = {(call.method, call.rule): call for call in declared()}
@@ -53,29 +57,8 @@ GET  /v1/surveys/<survey_id>                        200 200 200 200  200 200 200
 POST /v1/surveys/<survey_id>/reports                202 202 401 401  403 403 403 403 202
 GET  /v1/surveys/<survey_id>/<analysis>             401 401 401 401  403 200 200 403 200
 POST /v1/plan                                       401 401 401 401  200 200 200 403 200
-POST /v1/surveys                                    401 401 401 401  403 403 403 403 201
-PATCH /v1/surveys/<survey_id>/terms                 401 401 401 401  403 403 403 403 200
-POST /v1/surveys/<survey_id>/close                  401 401 401 401  403 403 403 403 200
-POST /v1/surveys/<survey_id>/reopen                 401 401 401 401  403 403 403 403 200
-PUT  /v1/surveys/<survey_id>/listing                401 401 401 401  403 403 403 403 200
-GET  /v1/surveys/<survey_id>/state                  401 401 401 401  403 403 403 403 200
-GET  /v1/surveys/<survey_id>/invitations            401 401 401 401  403 403 403 403 200
-POST /v1/surveys/<survey_id>/invitations            401 401 401 401  403 403 403 403 201
 POST /v1/surveys/<survey_id>/invitations/check      200 200 200 200  200 200 200 200 200
-POST /v1/surveys/<survey_id>/invitations/revoke     401 401 401 401  403 403 403 403 200
-DELETE /v1/surveys/<survey_id>                      401 401 401 401  403 403 403 403 200
-GET  /v1/states                                     401 401 401 401  403 403 403 403 200
-POST /v1/purge                                      401 401 401 401  403 403 403 403 200
 POST /v1/check                                      401 401 401 401  200 200 200 403 200
-GET  /v1/tokens                                     401 401 401 401  403 403 403 403 200
-POST /v1/tokens                                     401 401 401 401  403 403 403 403 201
-POST /v1/tokens/<token_id>/revoke                   401 401 401 401  403 403 403 403 200
-GET  /v1/keys                                       401 401 401 401  403 403 403 403 200
-POST /v1/keys/<key>/revoke                          401 401 401 401  403 403 403 403 200
-GET  /v1/sealing-keys                               401 401 401 401  403 403 403 403 200
-POST /v1/sealing-keys                               401 401 401 401  403 403 403 403 201
-POST /v1/sealing-keys/<key>/retire                  401 401 401 401  403 403 403 403 200
-GET  /v1/audit-log                                  401 401 401 401  403 403 403 403 200
 GET  /sign-in                                       200 200 200 200  200 200 200 200 200
 POST /sign-in                                       401 401 401 401  303 303 303 403 303
 POST /sign-out                                      303 303 303 303  303 303 303 303 303
@@ -83,9 +66,8 @@ GET  /results/                                      401 401 401 401  200 200 200
 GET  /results/<survey_id>                           401 401 401 401  403 200 200 403 200
 GET  /operate/                                      401 401 401 401  403 403 403 403 200
 GET  /operate/surveys/<survey_id>                   401 401 401 401  403 403 403 403 200
-POST /operate/surveys/<survey_id>/<action>          401 401 401 401  403 403 403 403 303
+POST /operate/surveys/<survey_id>/terms             401 401 401 401  403 403 403 403 303
 POST /operate/surveys/<survey_id>/invitations       401 401 401 401  403 403 403 403 200
-POST /operate/surveys/<survey_id>/delete            401 401 401 401  403 403 403 403 200
 GET  /operate/design                                401 401 401 401  403 403 403 403 200
 POST /operate/design                                401 401 401 401  403 403 403 403 303
 GET  /operate/tokens                                401 401 401 401  403 403 403 403 200
@@ -106,7 +88,20 @@ def parse(table):
             yield method, named, dict(zip(WHO, map(int, statuses), strict=True))
 
 
-ROWS = list(parse(TABLE))
+def of_actions():
+    """Yield such rows for the calls and forms of actions, which are for operators alone."""
+    for action in ACTIONS:
+        made = [(action.call.method, action.call.rule, action.call.status)] if action.call else []
+        # The page of a deleted survey says so.
+        made += [
+            ("POST", f"{OPERATED}/{form.path}", 200 if form.path == "delete" else 303)
+            for form in action.forms
+        ]
+        for method, rule, status in made:
+            yield method, rule, dict(zip(WHO, (*[401] * 4, *[403] * 4, status), strict=True))
+
+
+ROWS = [*parse(TABLE), *of_actions()]
 
 #: Addresses whose methods are public.
 TOLD = {rule for _, rule, statuses in ROWS if statuses["nobody"] < 400}
@@ -178,7 +173,6 @@ def ask(filled, bearers, sealing_key, key_file):
 
     def send(method, rule, token, as_method=None):
         path = rule.replace("js/<path:name>", "js/index.js")
-        path = path.replace("<action>", "create" if "keys" in path else "unlist")
         for place, value in places.items():
             path = path.replace(place, value)
         given, bearer = {}, {"Authorization": f"Bearer {token}".strip()}
@@ -220,15 +214,19 @@ def check_headers(headers, has_forms):
     assert not any(character.isdigit() for character in headers.get("Server", ""))
 
 
-def address(rule):
-    """Format a rule as in the table."""
-    return re.sub(r"<any\([^)]*\):", "<", rule.rule)
+def addresses(rule):
+    """Return the addresses of a rule as in the table; a rule can name several."""
+    several = re.search(r"<any\(([^)]*)\):\w+>", rule.rule)
+    if several is None:
+        return [rule.rule]
+    return [rule.rule.replace(several[0], name) for name in re.findall(r"'(\w+)'", several[1])]
 
 
 def test_the_table_names_every_endpoint(app):
     known = {
-        (method, address(rule))
+        (method, address)
         for rule in app.url_map.iter_rules()
+        for address in addresses(rule)
         for method in rule.methods - {"HEAD", "OPTIONS"}
     }
     named = [(method, rule) for method, rule, _ in ROWS]
@@ -289,7 +287,10 @@ def test_each_bearer_gets_the_status_of_the_table(
 def test_other_methods_are_not_allowed(ask, bearers, dump, who):
     """HEAD equals GET without a body; OPTIONS lists the methods; other methods get 405."""
     # All analyses share one view.
-    for method, rule, statuses in parse(TABLE.replace("<analysis>", "table")):
+    for method, rule, statuses in (
+        *parse(TABLE.replace("<analysis>", "table")),
+        *of_actions(),
+    ):
         before = dump()
         others = {m for m, r, _ in ROWS if r == rule}
         of_get = next((found for m, r, found in ROWS if (m, r) == ("GET", rule)), None)

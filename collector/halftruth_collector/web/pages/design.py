@@ -202,12 +202,11 @@ def _as_file(text: str) -> Response:
 def _publish(text: str) -> AnyResponse:
     """Publish the survey, and go to its page."""
     survey = Survey.from_toml(text)
-    listed = False if "unlisted" in request.form else None
     given = parameters.from_form(Terms)
     filled = read(Terms, given)
     terms = {name: getattr(filled, name) for name in given}
     this = collector()
-    operations.publish_survey(this.store, survey, terms, listed=listed)
+    operations.publish_survey(this.store, survey, terms, unlisted="unlisted" in request.form)
     return redirect(url_for("operate.survey", survey_id=survey.id), 303)
 
 

@@ -18,7 +18,7 @@ from ...dry_run import allowed_by_form, why_form_refuses
 from ...ops.settings import FormLimits
 from ...store.surveys import StoredSurvey
 from ..bundle import MODULES, built_form
-from ..context import collector, publish, states
+from ..context import collector, states
 from ..errors import problem_page
 from ..headers import harden
 from ..static import IMMUTABLE, REVALIDATED, StaticFile, read
@@ -73,7 +73,7 @@ def form(survey_id: str) -> Response:
     survey = stored.survey()
     page = _render_form(
         stored,
-        encode(publish(stored)),
+        encode(collector().store.surveys.published(stored)),
         chosen(survey.languages, *wanted()),
         this.config.form_limits,
     )

@@ -3,15 +3,15 @@
 Every page works without scripts. An operator signs in with a token; see :mod:`~.session`.
 """
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from functools import partial
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import msgspec
 from flask import Response, redirect, render_template, request, url_for
 from halftruth_shared import HalftruthError, ParameterError
-from halftruth_shared.analyses.reading import read
+from halftruth_shared.analyses.reading import fields, read
 from halftruth_shared.protocol.base import Request
 from halftruth_shared.protocol.terms import Signature, SignedTerms, Terms
 from msgspec import UNSET, UnsetType
@@ -20,12 +20,16 @@ from werkzeug.wrappers import Response as AnyResponse
 from ... import operations
 from ...collector_store import Store
 from ...dry_run import check_survey
-from ...store.surveys import describe_limits
+from ...operations import ACTIONS, Action, Form, Offer
+from ...operations.invitations import InvitationRequest
+from ...operations.tokens import TokenRequest
+from ...store.retention import Deleted
+from ...store.surveys import SurveyState, describe_limits
 from .. import invitations as invited
 from .. import parameters
 from ..context import collector
 from ..errors import status_of
-from ..messages import InvitationRequest, TokenRequest
+from .controls import Control, Option
 from .session import guarded
 
 blueprint = guarded("operate", "/operate", "operator")
@@ -62,29 +66,39 @@ def _decode_field(field: str, text: str, kind: type[T], accepted: str) -> T:
         raise ParameterError(f"{field}: expected {accepted}", field=field) from None
 
 
-def _read_form(kind: type[R]) -> R:
-    """Parse the values of the form of a page."""
-    return read(kind, parameters.from_form(kind))
+def _read_form(kind: type[R], given: Mapping[str, Any] = MappingProxyType({})) -> R:
+    """Parse the values of the form of a page, besides those that it fixes."""
+    fixed = {name: [str(value).lower()] for name, value in given.items()}
+    return read(kind, parameters.from_form(kind) | fixed)
 
 
-def _confirmed(action: Callable[..., T]) -> Callable[[Store, str], T]:
-    """Return a final action that is confirmed by the field `confirm` of its form."""
-
-    def run(store: Store, survey_id: str) -> T:
-        return action(store, survey_id, confirm=request.form.get("confirm", "").strip())
-
-    return run
+#: Actions with their forms, by the last part of the address of a form.
+_FORMS = {form.path: (action, form) for action in ACTIONS for form in action.forms}
 
 
-#: Actions on a survey, by the last part of the address.
-_ACTIONS: dict[str, Callable[[Store, str], object]] = {
-    "close": _confirmed(operations.close_survey),
-    "reopen": operations.reopen_survey,
-    "list": partial(operations.set_listing, listed=True),
-    "unlist": partial(operations.set_listing, listed=False),
-    "terms": _set_terms,
-    "withdraw": _confirmed(operations.revoke_invitations),
-}
+def _offered(state: SurveyState) -> dict[str, list[tuple[Form, Offer, list[Control]]]]:
+    """Return the forms that are offered in a state of a survey, by section."""
+    sections: dict[str, list[tuple[Form, Offer, list[Control]]]] = {}
+    for action, form in _FORMS.values():
+        offers = sections.setdefault(form.section, [])
+        if (offer := form.offer(state)) is not None:
+            offers.append((form, offer, _controls(action, form)))
+    return sections
+
+
+def _controls(action: Action[..., Any], form: Form) -> list[Control]:
+    """Return the controls of the arguments that a form does not fix."""
+    found = []
+    for field in fields(action.arguments).values():
+        if field.name in form.given:
+            continue
+        value = "" if field.default is None else str(field.default).lower()
+        label = field.name.replace("_", " ").capitalize()
+        choices = ("false", "true") if field.kind == "flag" else field.choices
+        options = tuple(Option(each, each, each == value) for each in choices)
+        kind = "select" if options else "input"
+        found.append(Control(field.name, label, field.description, kind, value, (options,)))
+    return found
 
 
 @blueprint.get("/")
@@ -104,6 +118,7 @@ def survey(survey_id: str, problem: HalftruthError | None = None) -> Answer:
         problem,
         state=state,
         limits=describe_limits(state.terms),
+        offered=_offered(state),
         before=msgspec.json.encode(state.terms).decode(),
         check=check_survey(stored.survey(), config.form_limits, state.terms),
         sealing_keys=collector().known_keys(),
@@ -125,24 +140,29 @@ def tokens(made: str | None = None, problem: HalftruthError | None = None) -> An
     )
 
 
-@blueprint.post(f"/surveys/<survey_id>/<any({', '.join(map(repr, _ACTIONS))}):action>")
-def act(survey_id: str, action: str) -> Answer:
-    """Run an action on a survey."""
+@blueprint.post(f"/surveys/<survey_id>/<any({', '.join(map(repr, _FORMS))}):path>")
+def act(survey_id: str, path: str) -> Answer:
+    """Perform an action on a survey."""
+    action, form = _FORMS[path]
     try:
-        _ACTIONS[action](collector().store, survey_id)
+        arguments = _read_form(action.arguments, form.given)
+        confirm = request.form.get("confirm", "").strip()
+        done = action.run(collector().store, survey_id, arguments, confirm)
     except HalftruthError as error:
         return survey(survey_id, error)
+    if isinstance(done, Deleted):
+        return render_template("operate_deleted.html", done=done)
     return redirect(url_for("operate.survey", survey_id=survey_id), 303)
 
 
-@blueprint.post("/surveys/<survey_id>/delete")
-def delete(survey_id: str) -> Answer:
-    """Delete a survey after the operator has typed its id."""
+@blueprint.post("/surveys/<survey_id>/terms")
+def set_terms(survey_id: str) -> Answer:
+    """Set the terms of a survey."""
     try:
-        done = _confirmed(operations.delete_survey)(collector().store, survey_id)
+        _set_terms(collector().store, survey_id)
     except HalftruthError as error:
         return survey(survey_id, error)
-    return render_template("operate_deleted.html", done=done)
+    return redirect(url_for("operate.survey", survey_id=survey_id), 303)
 
 
 @blueprint.post("/surveys/<survey_id>/invitations")

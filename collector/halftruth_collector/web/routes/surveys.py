@@ -36,7 +36,6 @@ from ..calls import RESPONDENTS
 from ..context import (
     collector,
     current_request,
-    get_published,
     remember_bearer,
     require,
     wait_of_request,
@@ -73,7 +72,7 @@ def get_survey(survey_id: str) -> PublishedSurvey:
     A client computes the digest from the survey itself, and refuses a survey whose amplification
     exceeds its caller's limit.
     """
-    return get_published(survey_id)
+    return collector().store.surveys.published(survey_id)
 
 
 @RESPONDENTS.call(

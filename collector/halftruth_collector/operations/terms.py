@@ -1,0 +1,174 @@
+"""Terms of a survey and their signature."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from halftruth_shared import ParameterError, Survey
+from halftruth_shared.protocol.surveys import PublishedSurvey
+from halftruth_shared.protocol.terms import Signature, Terms, TermsChange, TermsPatch
+from msgspec import UNSET, UnsetType
+from sqlalchemy import Connection, exists, select
+
+from ..collector_store import Store
+from ..errors import SignatureRefused
+from ..store.database import advisory_lock
+from ..store.surveys import find, term_columns, update_survey
+from ..store.tables import revoked_keys
+from .base import SURVEY, Call, Command, action
+
+#: All terms, or the changed terms by name.
+Changes = Terms | TermsPatch | Mapping[str, Any]
+
+
+@action(
+    "survey terms",
+    about=SURVEY,
+    arguments=TermsChange,
+    call=Call(
+        "PATCH",
+        "/v1/surveys/<survey_id>/terms",
+        PublishedSurvey,
+        answered=lambda store, id, _: store.surveys.published(id),
+        errors=(SignatureRefused,),
+    ),
+    command=Command("survey terms"),
+    undone="the terms can be set again",
+)
+def set_terms(
+    store: Store,
+    id: str,
+    terms: Changes,
+    signature: Signature | UnsetType | None = UNSET,
+) -> list[str]:
+    """Change the terms of a survey.
+
+    Absent terms stay unchanged. The sealing key must be a key of this collector. The signature is
+    by an operator, and covers the digest of the survey and all terms.
+
+    Returns
+    -------
+    list of str
+        Changed terms with their old and new values.
+
+    Raises
+    ------
+    ParameterError
+        If the private key of a sealing key is missing, or signed terms would change without a new
+        signature or its removal.
+    SignatureRefused
+        If the signature is invalid, or its key was revoked.
+    """
+    _check_sealing_key(store.sealing_keys, named(terms).get("sealing_key"))
+    with store.database.writing() as connection:
+        if signature:
+            # Exclude revocations of its key until the commit.
+            advisory_lock(connection)
+        stored = find(connection, id, lock=True)
+        values, messages = change_terms(
+            connection, stored.survey(), stored.terms, stored.signature, terms, signature
+        )
+        if values:
+            update_survey(connection, stored, **values)
+            set_terms.log(store, connection, id, "; ".join(messages))
+    return messages
+
+
+def named(changes: Changes) -> Mapping[str, Any]:
+    """Return the terms that change, by name."""
+    if isinstance(changes, Mapping):
+        return changes
+    given = msgspec.structs.asdict(changes)
+    return {name: value for name, value in given.items() if value is not UNSET}
+
+
+#: The public keys whose private ones this collector has; None if it cannot tell.
+Available = Callable[[], Collection[str]] | None
+
+
+def _check_sealing_key(available: Available, key: str | None, field: str = "sealing_key") -> None:
+    """Raise an error if this collector lacks the private key of a sealing key."""
+    if key is not None and available is not None and key not in available():
+        raise ParameterError(
+            f"{field}: its private key is not here; expected one of the file that"
+            " HALFTRUTH_SEALING_KEYS names",
+            field=field,
+        )
+
+
+def check_keys(available: Available, survey: Survey, sealing_key: str | None) -> None:
+    """Raise an error if this collector lacks the private key of a key that a survey uses."""
+    _check_sealing_key(available, sealing_key)
+    if survey.relay is not None:
+        _check_sealing_key(available, survey.relay.sealing_key, "relay.sealing_key")
+
+
+def change_terms(
+    connection: Connection,
+    survey: Survey,
+    terms: Terms,
+    signed: Signature | None,
+    changes: Changes,
+    signature: Signature | UnsetType | None,
+) -> tuple[dict[str, object], list[str]]:
+    """Return the changed columns of a survey, and the changed terms with old and new values."""
+    new = msgspec.structs.replace(terms, **named(changes))
+    if survey.relay is not None:
+        survey.relay.check_terms(new)
+    if survey.series is not None:
+        survey.series.check_terms(new)
+    if signature is UNSET:
+        signature = signed
+        if signed is not None and new != terms:
+            raise ParameterError(
+                f"signature: the terms are signed by {signed.key}; expected a signature of the"
+                " new ones, or none (--no-signature, or null)",
+                field="signature",
+            )
+    elif signature is not None:
+        _check_signature(connection, survey.digest, new, signature)
+    old = term_columns(terms, signed)
+    row = {
+        name: value for name, value in term_columns(new, signature).items() if value != old[name]
+    }
+    messages = [
+        f"{name.replace('signature_key', 'signature')}: "
+        f"{_describe_term(old[name])} → {_describe_term(value)}"
+        for name, value in row.items()
+        if name != "signature"
+    ]
+    return row, messages
+
+
+def _describe_term(value: object) -> str:
+    match value:
+        case None:
+            return "none"
+        case bool():
+            return "yes" if value else "no"
+        case datetime():
+            return f"{value:%Y-%m-%dT%H:%M:%SZ}"
+    return str(value)
+
+
+def _check_signature(
+    connection: Connection, digest: str, terms: Terms, signature: Signature
+) -> None:
+    # Imported here: most collectors have no signed survey.
+    from halftruth_shared import SignatureError
+    from halftruth_shared.protocol.base import check_hexadecimal
+    from halftruth_shared.protocol.signing import verify
+
+    check_hexadecimal("signature.key", signature.key)
+    is_revoked = select(exists().where(revoked_keys.c.key == signature.key))
+    if connection.execute(is_revoked).scalar():
+        raise SignatureRefused(
+            "signature: its key was revoked; expected one by another key", field="signature"
+        )
+    try:
+        verify(signature, digest, terms, {signature.key})
+    except SignatureError as error:
+        raise SignatureRefused(str(error), field="signature") from None
