@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 # Rooms with the extras that every target needs.
-ROOMS := -e ./shared -e './client[analyst,pandas,plot,sealed]' -e './collector[cluster,files,parquet,plot,postgres,xlsx]' \
+ROOMS := -e ./shared -e './client[analyst,pandas,plot,sealed]' -e './collector[cluster,files,parquet,plot,postgres,xlsform]' \
   -e ./docs/studies
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Hundreds of processes start in the tests: what one has compiled is kept for the others, whatever

@@ -23,6 +23,9 @@ ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
 QUESTIONNAIRE = json.loads((HERE / "surveyjs.json").read_text("utf-8"))
 IMPORTED = import_questionnaire(str(HERE / "surveyjs.json"), id="health")
+#: The survey once its author has checked the questions.
+TEXT = re.sub("(?m)^unconfirmed = .*\n", "", IMPORTED.text)
+SURVEY = Survey.from_toml(TEXT)
 
 
 def bundle(folder, entry):
@@ -118,9 +121,9 @@ def truth(record):
 
 def with_mechanism(keep):
     """Return the survey with another mechanism, which asks all questions."""
-    names = ", ".join(f'"{name}" = "{keep}"' for name in IMPORTED.survey.schema.names)
+    names = ", ".join(f'"{name}" = "{keep}"' for name in SURVEY.schema.names)
     mechanism = f'kind = "randomized-response"\nkeep = {{{names}}}'
-    text = re.sub(r'kind = "split-q[^\[]*', f"{mechanism}\n\n", IMPORTED.text)
+    text = re.sub(r'kind = "split-q[^\[]*', f"{mechanism}\n\n", TEXT)
     if keep == "1":
         text = re.sub("(?m)^(name = .*)$", r"\1\nsensitive = false", text)
     return Survey.from_toml(text)
@@ -141,7 +144,7 @@ def test_every_question_type_is_counted_correctly(live, people):
 
 
 def test_only_the_drawn_view_is_asked_and_only_reports_are_sent(live, people):
-    operations.publish_survey(live.store, IMPORTED.survey)
+    operations.publish_survey(live.store, SURVEY)
     draw = random.Random(7)
     ends = people(*[person(draw) for _ in range(20)])
     assert {end["state"] for end in ends} == {"success"}, ends[0]
@@ -257,7 +260,7 @@ def test_without_connect_custom_functions_receive_answers(people):
 
 
 def test_a_model_without_the_expression_event_is_refused(live, people):
-    operations.publish_survey(live.store, IMPORTED.survey)
+    operations.publish_survey(live.store, SURVEY)
     page = people.visit.page
     arguments = [QUESTIONNAIRE, people.settings, {}, {"onExpressionRunning": None}]
     end = page.evaluate("(given) => answer(...given)", arguments)
@@ -293,7 +296,7 @@ WRONG = {
 
 
 def test_invalid_settings_are_explained_in_place_of_the_questions(live, people):
-    operations.publish_survey(live.store, IMPORTED.survey)
+    operations.publish_survey(live.store, SURVEY)
     for settings, said in WRONG.values():
         [end] = people(person(random.Random(1)), **settings)
         assert end["state"] == "loading"
@@ -330,7 +333,7 @@ SOON = "const every = setInterval; window.setInterval = (action) => every(action
 
 
 def test_a_failed_report_is_an_error_and_is_sent_again_unchanged(live, people):
-    operations.publish_survey(live.store, IMPORTED.survey)
+    operations.publish_survey(live.store, SURVEY)
     page = people.visit.page
     page.evaluate(SOON)
     page.route("**/reports", lambda route: route.abort())
@@ -355,7 +358,7 @@ def test_a_failed_report_is_an_error_and_is_sent_again_unchanged(live, people):
 
 def test_two_clicks_send_a_report_once(live, people):
     """SurveyJS completes again for every click on *Try again*."""
-    operations.publish_survey(live.store, IMPORTED.survey)
+    operations.publish_survey(live.store, SURVEY)
     page = people.visit.page
     page.route("**/reports", lambda route: route.abort())
     [end] = people(person(random.Random(1)))
@@ -372,11 +375,11 @@ def test_two_clicks_send_a_report_once(live, people):
 
 
 def test_a_report_to_a_changed_survey_is_refused_with_a_message(live, people):
-    operations.publish_survey(live.store, IMPORTED.survey)
+    operations.publish_survey(live.store, SURVEY)
     page = people.visit.page
 
     def change(route):
-        text = IMPORTED.text.replace('title = "Work', 'title = "Sleep')
+        text = TEXT.replace('title = "Work', 'title = "Sleep')
         operations.publish_survey(live.store, Survey.from_toml(text))
         route.continue_()
 
@@ -389,7 +392,7 @@ def test_a_report_to_a_changed_survey_is_refused_with_a_message(live, people):
 
 def test_missing_answers_and_numbers_out_of_range_are_asked_for_again(live, people):
     operations.publish_survey(live.store, with_mechanism("1"))
-    names = list(IMPORTED.survey.schema.names)
+    names = list(SURVEY.schema.names)
     more = {"unprotected": names, "digests": [with_mechanism("1").digest]}
     record = person(random.Random(1))
     [end] = people({name: record[name] for name in record if name != "smoker"}, **more)

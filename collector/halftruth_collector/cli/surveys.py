@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import click
 import msgspec
-from halftruth_shared import ParameterError, Protection, read_survey
+from halftruth_shared import HalftruthError, ParameterError, Protection, read_survey
 from halftruth_shared.analyses.reading import fields, make, read
 from halftruth_shared.protocol.base import check_hexadecimal
 from halftruth_shared.protocol.terms import Signature, SignedTerms, Terms
@@ -134,11 +134,15 @@ def import_(
         click.echo(made.text)
     else:
         write(output, made.text.encode(), "output")
-        click.echo(f"{made.survey.id}: {len(made.survey.schema.questions)} questions in {output}")
+        click.echo(f"{made.id}: {made.questions} questions in {output}")
     if names is not None:
         write(names, json_text(made.names).encode(), "map")
     for sentence in made.left_out if verbose else made.summary:
         click.echo(f"halftruth: {sentence}", err=True)
+    try:
+        made.survey  # noqa: B018
+    except HalftruthError as error:
+        click.echo(f"halftruth: 'halftruth survey check' refuses the file: {error}", err=True)
 
 
 @survey.command()

@@ -9,7 +9,7 @@ from .draft import Imported, SurveyDraft
 
 __all__ = ["Imported", "import_questionnaire", "is_questionnaire", "read_questionnaire"]
 
-#: Largest number of objects, lists or tags of a file.
+#: Largest number of objects, lists, tags or cells of a file.
 _MAX_ELEMENTS = 250_000
 
 #: First bytes of a workbook in the .xls format.
@@ -22,8 +22,8 @@ def import_questionnaire(file: str, id: str | None = None, gamma: str = "19") ->
     Parameters
     ----------
     file : str
-        An XLSForm is a workbook (.xlsx), or a table (.csv): the sheet ``survey``, or all sheets
-        with their names in the first column.
+        An XLSForm is a workbook (.xlsx), or a table (.csv) of all sheets with their names in the
+        first column.
     id : str, optional
         Id of the survey; by default derived from the name of the file.
     gamma : str
@@ -53,9 +53,8 @@ def read_questionnaire(
 ) -> Imported:
     """Convert the content of a file of this name, as :func:`import_questionnaire` does."""
     # In memory, each element takes a hundred times its size in the file.
-    if not content.startswith(b"PK") and (
-        sum(map(content.count, (b"{", b"[", b"<"))) > _MAX_ELEMENTS
-    ):
+    marks = (b",", b"\n") if file.lower().endswith(".csv") else (b"{", b"[", b"<")
+    if not content.startswith(b"PK") and sum(map(content.count, marks)) > _MAX_ELEMENTS:
         raise ParameterError(
             f"{file}: expected a questionnaire of at most {_MAX_ELEMENTS} elements", field="file"
         )

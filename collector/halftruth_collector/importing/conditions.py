@@ -4,6 +4,7 @@ import ast
 import math
 import operator
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -42,6 +43,11 @@ class Comparison(NamedTuple):
     name: str
     sign: str
     values: tuple[str, ...]
+
+
+def normalize(text: str) -> str:
+    """Return the form of a name or value that is compared: the same characters are equal."""
+    return unicodedata.normalize("NFC", text)
 
 
 class Dialect(NamedTuple):
@@ -109,7 +115,7 @@ def _parse(expression: str, dialect: Dialect) -> tuple[list[ast.expr], _Named]:
 
     def named(match: re.Match[str]) -> str:
         name = f"comparison{len(comparisons)}_"
-        comparisons[name] = dialect.read(match), match[0]
+        comparisons[name] = _read(dialect, match), match[0]
         return f" {name} "
 
     # Replacing comparisons by names gives a Python expression.
@@ -120,6 +126,12 @@ def _parse(expression: str, dialect: Dialect) -> tuple[list[ast.expr], _Named]:
         logic,
     )
     return [*_conjuncts(ast.parse(f"({logic.strip()})", mode="eval").body)], comparisons
+
+
+def _read(dialect: Dialect, match: re.Match[str]) -> Comparison:
+    """Read a comparison, with its name and values in the form that is compared."""
+    name, sign, values = dialect.read(match)
+    return Comparison(normalize(name), sign, tuple([normalize(value) for value in values]))
 
 
 def _conjuncts(node: ast.expr) -> Iterator[ast.expr]:
@@ -248,7 +260,7 @@ def find_thresholds(
     ends = set()
     for expression in expressions:
         for match in dialect.pattern.finditer(expression[:_MAX_EXPRESSION]):
-            comparison = dialect.read(match)
+            comparison = _read(dialect, match)
             name, _ = known.get(comparison.name, ("", {}))
             number = attributes[name].number if name in attributes else None
             signs = [comparison.sign] if comparison.sign in _ORDERS else [">=", ">"]

@@ -4,10 +4,11 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from html import unescape
 from itertools import chain, count
 from textwrap import shorten
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from halftruth_shared import Attribute, HalftruthError, ParameterError, Survey
@@ -17,7 +18,15 @@ from halftruth_shared.number import parse_number
 from halftruth_shared.rational import format_rational
 
 from ..survey_file import write
-from .conditions import Condition, Dialect, find_thresholds, fit_bin_width, translate_condition
+from .conditions import (
+    Condition,
+    Dialect,
+    find_thresholds,
+    fit_bin_width,
+    normalize,
+    translate_condition,
+)
+from .languages import assign_tags
 
 #: Largest length of a label and of a help text.
 _LABEL, _HELP = 256, 2_000
@@ -59,6 +68,12 @@ _LINKED = re.compile(r"<(?:img|video|audio|iframe|object|embed|a\s[^<>]*href)\b"
 #: Bound on the absolute value of smallest and largest answers.
 MAX_MAGNITUDE = 10**15
 
+#: Largest lengths of the name of a question, and of an option after it.
+_NAME, _OPTION = 64, 31
+
+#: A text that is a number, perhaps a very long one.
+_NUMBER = re.compile(r"\s*[-+]?[\d.][\d.eE+-]*\s*", re.ASCII)
+
 #: Largest number of questions of a survey.
 MOST_QUESTIONS = 1_024
 
@@ -71,8 +86,26 @@ Values = Mapping[str, str]
 #: Names of a question or option in expressions, with the suffix of the attribute and its values.
 ExpressionNames = dict[str, tuple[str, Values]]
 
-#: Question converted from an element: preferred name, members, and names in expressions.
-ConvertedQuestion = tuple[str, dict[str, Any], ExpressionNames]
+
+#: Why a question with free text is left out.
+FREE_TEXT = "it asks for free text, which cannot be perturbed"
+
+
+class LeftOut(Exception):
+    """A question cannot be asked; the message says why."""
+
+
+class ConvertedQuestion(NamedTuple):
+    """Question converted from an element."""
+
+    #: Preferred name.
+    name: str
+    #: Members in the survey file.
+    members: dict[str, Any]
+    #: Names in expressions.
+    known: ExpressionNames
+    #: Conditions of this question alone, such as that of a row.
+    conditions: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -81,10 +114,12 @@ class Imported:
 
     Parameters
     ----------
+    id : str
+        Id of the survey.
+    questions : int
+        Number of its questions.
     text : str
         The survey as a TOML file, with a comment on each question that was changed or left out.
-    survey : Survey
-        The survey, parsed from `text`.
     left_out : tuple of str
         Sentences about each part of the questionnaire that was left out or changed.
     summary : tuple of str
@@ -96,12 +131,24 @@ class Imported:
         and its ``answers`` by value.
     """
 
+    id: str
+    questions: int
     text: str
-    survey: Survey
     left_out: tuple[str, ...]
     summary: tuple[str, ...]
     counts: str
     names: Mapping[str, Mapping[str, Any]]
+
+    @cached_property
+    def survey(self) -> Survey:
+        """The survey of the file.
+
+        Raises
+        ------
+        HalftruthError
+            If the file has to be changed first, for instance because its views are too many.
+        """
+        return Survey.from_toml(self.text)
 
 
 @dataclass
@@ -120,9 +167,13 @@ class SurveyDraft:
     _questions_of: dict[str, list[str]] = field(default_factory=dict)
     _element_of: dict[str, str] = field(default_factory=dict)
     _unconfirmed: dict[str, list[str]] = field(default_factory=dict)
+    #: Tags of languages by their names in the questionnaire.
+    _tags: dict[str, str] = field(default_factory=dict)
     _untranslated: dict[str, list[str]] = field(default_factory=dict)
     _introductions: list[str | dict[str, str]] = field(default_factory=list)
     _known: dict[str, tuple[str, Values]] = field(default_factory=dict)
+    #: The same names and values as expressions are compared with them.
+    _comparable: dict[str, tuple[str, Values]] = field(default_factory=dict)
     _attributes: dict[str, Attribute] = field(default_factory=dict)
 
     def add_note(self, what: str, name: str = "", which: str = "") -> None:
@@ -131,18 +182,41 @@ class SurveyDraft:
         if name:
             self._questions_of.setdefault(self._element_of.get(name, name), [])
 
-    def add_unconfirmed(self, what: str, name: str, which: str = "") -> None:
-        """Add a note that an author has to confirm before publishing the question."""
+    def add_unconfirmed(self, what: str, name: str = "", which: str = "") -> None:
+        """Add a note that an author has to confirm before publishing the question.
+
+        Without a name, it concerns all questions.
+        """
         self.add_note(what, name, which)
-        self._unconfirmed.setdefault(self._element_of.get(name, name), []).append(
-            _format_note(what, "", which)
-        )
+        self._unconfirmed.setdefault(name, []).append(_format_note(what, "", which))
 
     def note_fixed_answers(self, called: str, answers: Sequence[str]) -> None:
         """Note fixed answers, which the other program translates automatically."""
         if len(self.languages) > 1:
             listed = ", ".join(f"'{answer}'" for answer in answers)
             self.add_note(f"{listed} have to be translated", called)
+
+    def read_answers(
+        self, listed: Iterable[tuple[object, str | dict[str, str]]]
+    ) -> tuple[dict[str, str], dict[str, Any]]:
+        """Return categories by value, and labels by category, of answers with these texts.
+
+        Raise LeftOut if the categories would not be exactly these answers.
+        """
+        values: dict[str, str] = {}
+        texts: dict[str, Any] = {}
+        for given, text in listed:
+            value, category = format_value(given), make_category(given)
+            if value in values:
+                raise LeftOut(f"its answers have the value '{value}' twice")
+            if category in values.values():
+                raise LeftOut(f"its answers have the values '{value}' and another alike")
+            if len(category) > _LABEL:
+                raise LeftOut(f"a value of its answers has more than {_LABEL} characters")
+            values[value] = category
+            if text and text != category:
+                texts[category] = text
+        return values, texts
 
     def make_options(
         self, called: str, values: Mapping[str, str], texts: Mapping[str, Any]
@@ -154,32 +228,62 @@ class SurveyDraft:
         options: dict[str, dict[str, Any]] = {}
         taken: set[str] = set()
         for value, category in values.items():
-            name = make_name(category, taken)
+            name = make_name(category, taken, _OPTION)
             if name != category:
                 self.add_note("an option has another name", called, name)
             taken.add(name)
             options[value] = {"name": name, "label": texts.get(category, category)}
         return options
 
+    def declare_languages(
+        self,
+        wanted: Mapping[str, Sequence[str]],
+        texts: Iterable[Mapping[str, str]],
+        main: str | None = None,
+    ) -> None:
+        """Set the languages of the survey; the main one is first.
+
+        Parameters
+        ----------
+        wanted : mapping of str to sequence of str
+            Suitable tags of each language, by its name in the questionnaire.
+        texts : iterable of mapping of str to str
+            All texts by the names of their languages.
+        main : str, optional
+            Name of the main language.
+        """
+        self._tags = assign_tags(wanted, texts)
+        tags = dict.fromkeys(self._tags.values())
+        first = [self._tags[main]] if main in self._tags else []
+        self.languages = [*dict.fromkeys([*first, *tags])]
+        for name, tag in self._tags.items():
+            if tag not in wanted[name]:
+                self.add_note("a language whose tag is unknown has a private one", name, tag)
+
+    def tag_of(self, name: str) -> str | None:
+        """Return the tag of a language by its name in the questionnaire."""
+        return self._tags.get(name)
+
     def convert_text(self, texts: Mapping[str, str]) -> str | dict[str, str]:
-        """Return a text without markup, in the languages of the questionnaire."""
-        said = {language: strip_markup(text) for language, text in texts.items()}
-        start = shorten(next(filter(None, said.values()), ""), 60, placeholder=" …")
+        """Return a text without markup, by tag; `texts` are by the names of their languages."""
+        written = {name: strip_markup(text) for name, text in texts.items()}
+        start = shorten(next(filter(None, written.values()), ""), 60, placeholder=" …")
         if any(_LINKED.search(text) for text in texts.values()):
             self.add_note("the links and pictures of texts are left out", "", start)
-        if any("{" in text for text in said.values()):
+        if any("{" in text for text in written.values()):
             self.add_note("placeholders in braces are unchanged", "", start)
-        if any(said.values()):
+        said: dict[str, str] = {}
+        for name, words in written.items():
+            tag = self._tags.get(name) if self.languages else ""
+            if tag is None and words:
+                self.add_note(f"texts in '{name}' are left out, which is not among its languages")
+            elif tag is not None and words:
+                said.setdefault(tag, words)
+        if any(written.values()):
             for language in self.languages:
-                if not said.get(language):
+                if language not in said:
                     self._untranslated.setdefault(language, []).append(start)
-        declared = set(self.languages or said)
-        for language in said.keys() - declared:
-            if said[language]:
-                self.add_note(
-                    f"texts in '{language}' are left out, which is not among its languages"
-                )
-        return simplify_texts({key: text for key, text in said.items() if key in declared})
+        return simplify_texts(said)
 
     def add_introduction(self, *texts: str | dict[str, str]) -> int:
         """Add texts above the next question; return the number of earlier such texts."""
@@ -207,27 +311,31 @@ class SurveyDraft:
         """Note that a question is left out."""
         self.add_note(f"left out: {why}", name)
 
-    def leave_out_free_text(self, name: str) -> None:
-        """Note that a question with free text is left out."""
-        self.leave_out(name, "it asks for free text, which cannot be perturbed")
-
-    def choose_name(self, wanted: str) -> str:
+    def choose_name(self, wanted: str, members: Mapping[str, Any]) -> str:
         """Return an unused name for a question, similar to the preferred one."""
-        unique = make_name(wanted, {question["name"] for question in self.questions})
+        taken = {question["name"] for question in self.questions}
+        options = [len(option["name"]) for option in members.get("options", ())]
+        # The names of options follow that of the question and a point.
+        unique = make_name(wanted, taken, _NAME - (1 + max(options) if options else 0))
         if unique != wanted:
             self.add_note("has another name", wanted, unique)
         return unique
 
     def make_number(
         self, name: str, minimum: object, maximum: object, whole: bool
-    ) -> dict[str, Any] | None:
-        """Return the members of a numeric question; None, with a note, if it is impossible."""
-        # Parse only short texts, since expanding 1e99999999 takes minutes.
-        low, high = parse_number(minimum), parse_number(maximum)
-        for end, given in ((low, minimum), (high, maximum)):
-            if given not in (None, "") and (end is None or abs(end) >= MAX_MAGNITUDE):
-                self.leave_out(name, "expected a minimum and a maximum of at most 15 digits")
-                return None
+    ) -> dict[str, Any]:
+        """Return the members of a numeric question; raise LeftOut if it is impossible."""
+        ends: list[Fraction | None] = []
+        for what, given in (("smallest", minimum), ("largest", maximum)):
+            # Parse only short texts, since expanding 1e99999999 takes minutes.
+            end = parse_number(given)
+            if end is None and isinstance(given, str) and not _NUMBER.fullmatch(given):
+                if given.strip():
+                    self.add_unconfirmed(f"its {what} answer is computed", name, given)
+            elif given is not None and (end is None or abs(end) >= MAX_MAGNITUDE):
+                raise LeftOut("expected a minimum and a maximum of at most 15 digits")
+            ends.append(end)
+        low, high = ends
         if low is None or high is None:
             if low is None:
                 low = high - _RANGE if high is not None and high <= 0 else Fraction(0)
@@ -239,8 +347,7 @@ class SurveyDraft:
                 f"{float(low):g} to {float(high):g}",
             )
         if high <= low:
-            self.leave_out(name, "expected a maximum above the minimum")
-            return None
+            raise LeftOut("expected a maximum above the minimum")
         self.add_note("a number: check the width of its bins", name)
         step = fit_bin_width(low, high, whole, self.edges.get(name, ()))
         made = {"minimum": low, "maximum": high, "step": step}
@@ -261,22 +368,18 @@ class SurveyDraft:
 
         All of them have the members `common`, and these conditions of the questionnaire.
         """
-        plain = [expression.strip().lower() for expression in expressions]
-        expressions = [
-            each for each, word in zip(expressions, plain, strict=True) if word not in _ALWAYS
-        ]
-        condition = translate_condition(expressions, self.dialect, self._known, self._attributes)
-        for wanted, members, known in made:
+        for wanted, members, known, own in made:
             if len(self.questions) == MOST_QUESTIONS:
                 self.add_note(f"what comes after {MOST_QUESTIONS} questions is left out")
                 return
             self._element_of[wanted] = called
-            if any(word in _NEVER for word in plain):
+            each = [expression.strip() for expression in (*expressions, *own)]
+            if any(expression.lower() in _NEVER for expression in each):
                 self.leave_out(wanted, "it is asked of nobody")
                 continue
-            name = self.choose_name(wanted)
+            name = self.choose_name(wanted, members)
             self._element_of[name] = called
-            self._note_condition(name, condition, expressions)
+            condition = self._translate(name, tuple([e for e in each if e.lower() not in _ALWAYS]))
             if condition.answers is None:
                 self.leave_out(name, "its condition never holds")
                 continue
@@ -297,9 +400,12 @@ class SurveyDraft:
             self.questions.append(question)
             self._questions_of.setdefault(called, []).append(name)
             self._attributes |= {attribute.name: attribute for attribute in attributes}
-            self._known |= {
-                inside: (f"{name}{ending}", values) for inside, (ending, values) in known.items()
-            }
+            for inside, (ending, values) in known.items():
+                self._known[inside] = f"{name}{ending}", values
+                self._comparable[normalize(inside)] = (
+                    f"{name}{ending}",
+                    {normalize(value): category for value, category in values.items()},
+                )
 
     def _missing_answers(self, name: str, members: Mapping[str, Any]) -> dict[str, list[str]]:
         """Find missing answers, such as "don't know", by their texts and codes."""
@@ -319,11 +425,14 @@ class SurveyDraft:
         self.add_note("counts as a missing answer", name, ", ".join(none))
         return {"missing": none}
 
-    def _note_condition(self, name: str, condition: Condition, expressions: Sequence[str]) -> None:
-        """Note how the condition of a question differs from the original one."""
+    def _translate(self, name: str, expressions: Sequence[str]) -> Condition:
+        """Translate the conditions of a question, with notes on how the result differs."""
+        condition = translate_condition(
+            expressions, self.dialect, self._comparable, self._attributes
+        )
         if condition.lost or condition.narrowed:
             for number, edge in find_thresholds(
-                expressions, self.dialect, self._known, self._attributes
+                expressions, self.dialect, self._comparable, self._attributes
             ):
                 self.missed_edges.setdefault(self._element_of[number], set()).add(edge)
         if condition.narrowed:
@@ -341,6 +450,7 @@ class SurveyDraft:
                 name,
                 " ".join("; ".join(condition.lost).split()),
             )
+        return condition
 
     def _with_short_label(self, question: dict[str, Any]) -> dict[str, Any]:
         """Shorten a label that is too long, and put the full text into the help."""
@@ -361,10 +471,7 @@ class SurveyDraft:
         return question | {"label": label, "help": shorten_texts(help, _HELP)}
 
     def build(self, id: str, gamma: str) -> Imported:
-        """Return the imported survey, parsed from its file.
-
-        Raise HalftruthError if it would be invalid.
-        """
+        """Return the imported survey; raise HalftruthError if it has no question."""
         if not self.questions:
             why = "; ".join(self._summary(self._notes)) or "it has none"
             raise ParameterError(f"file: no question can be asked: {why}", field="file")
@@ -377,8 +484,9 @@ class SurveyDraft:
             )
         attributes = sum(len(question.get("options", "1")) for question in self.questions)
         mechanism = {"kind": "split-questionnaire", "gamma": gamma}
+        plain = re.sub(r"[^a-z0-9]+", "-", id.lower()).strip("-")[:64].strip("-") or "survey"
         data = {
-            "id": re.sub(r"[^a-z0-9]+", "-", id.lower()).strip("-")[:64],
+            "id": plain,
             **self.texts,
             **({"languages": self.languages} if self.languages else {}),
             "mechanism": mechanism | {"max_length": min(2, attributes)},
@@ -391,12 +499,14 @@ class SurveyDraft:
             for called, (name, values) in self._known.items()
         }
         lines = tuple([_format_note(*note) for note in self._notes])
-        survey = Survey.from_toml(text)
-        return Imported(text, survey, lines, self._summary(self._notes), self._counts(), names)
+        summary = self._summary(self._notes)
+        return Imported(plain, len(self.questions), text, lines, summary, self._counts(), names)
 
     def _with_unconfirmed(self, question: dict[str, Any]) -> dict[str, Any]:
         """Add the notes to confirm to a question in the file."""
-        marks = self._unconfirmed.get(self._element_of.get(question["name"], question["name"]))
+        # A row of a matrix has its own, and those of the matrix.
+        of = dict.fromkeys(["", self._element_of[question["name"]], question["name"]])
+        marks = dict.fromkeys(mark for name in of for mark in self._unconfirmed.get(name, ()))
         return {**question, "unconfirmed": "; ".join(marks)} if marks else question
 
     def _notes_by_element(self) -> dict[str, list[str]]:
@@ -469,20 +579,28 @@ def make_category(value: object) -> str:
     """Convert a value to a category."""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return " ".join(str(value).split())[:_LABEL].strip()
+    return " ".join(str(value).split())
 
 
-def make_name(wanted: str, taken: Collection[str]) -> str:
-    """Return an unused valid name, similar to a preferred one.
+def format_value(value: object) -> str:
+    """Format a value like a value in expressions."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return ("true" if value else "false") if isinstance(value, bool) else str(value)
+
+
+def make_name(wanted: str, taken: Collection[str], most: int = _NAME) -> str:
+    """Return an unused valid name of at most `most` characters, similar to a preferred one.
 
     >>> make_name("sore throat", {"sore-throat"})
     'sore-throat-2'
     """
     name = wanted
-    if re.fullmatch(r"[A-Za-z][A-Za-z0-9_.-]{0,63}", wanted, re.ASCII) is None:
+    if len(wanted) > most or re.fullmatch(r"[A-Za-z][A-Za-z0-9_.-]*", wanted, re.ASCII) is None:
         plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", wanted).strip("-.")
-        name = (plain if plain[:1].isalpha() else f"q-{plain}".rstrip("-"))[:60]
-    numbered = (f"{name}-{number}" for number in count(2))
+        name = (plain if plain[:1].isalpha() else f"q-{plain}".rstrip("-"))[:most]
+    ends = (f"-{number}" for number in count(2))
+    numbered = (name[: most - len(end)] + end for end in ends)
     return name if name not in taken else next(n for n in numbered if n not in taken)
 
 

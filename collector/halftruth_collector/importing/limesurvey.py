@@ -8,28 +8,23 @@ import msgspec
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 from halftruth_shared.number import parse_number
-from halftruth_shared.texts import is_language
 
 from .conditions import Comparison, Dialect
 from .draft import (
+    FREE_TEXT,
     ConvertedQuestion,
     ExpressionNames,
+    LeftOut,
     SurveyDraft,
     join_texts,
-    make_category,
     make_name,
 )
+from .languages import tag_of_code
 
 Row = dict[str, str]
 
-#: Types of questions with free text, by letter.
-_FREE_TEXT = {
-    "S": "short free text",
-    "T": "long free text",
-    "U": "huge free text",
-    "Q": "several short texts",
-    ";": "a table of texts",
-}
+#: Types of questions with free text.
+_FREE_TEXT = "STUQ;"
 
 #: Types of questions that surveys do not support.
 _OTHERS = {
@@ -58,20 +53,70 @@ _FIXED = {
 #: Types with one question for each row, scales, and multiple-response questions.
 _ARRAYS, _SCALES, _MULTIPLE = "ABCEFH", "5AB", "MP"
 
-#: Settings of questions that change who is asked, or which answers are valid.
-_SETTINGS = {
-    *("array_filter", "array_filter_exclude", "em_validation_q", "em_validation_sq"),
-    *("exclude_all_others", "max_answers", "min_answers", "random_group"),
+#: Settings of questions that are read, or have no effect on who is asked and on the answers. Any
+#: setting that is in none of these lists makes its question unconfirmed.
+_SILENT = {
+    *("hidden", "min_num_value_n", "max_num_value_n", "num_value_int_only", "random_order"),
+    *("answer_order", "subquestion_order", "other_replace_text", "array_filter_style", "cssclass"),
+    *("answer_width", "answer_width_bycolumn", "repeat_headings", "category_separator", "hide_tip"),
+    *("display_columns", "display_rows", "display_type", "dropdown_size", "use_dropdown", "image"),
+    *("input_boxes", "input_size", "label_input_columns", "text_input_columns", "page_break"),
+    *("text_input_width", "choice_input_columns", "printable_help", "public_statistics", "reverse"),
+    *("statistics_showgraph", "statistics_graphtype", "statistics_showmap", "scale_export"),
+    *("save_as_default", "clear_default", "showpopups", "samechoiceheight", "samelistheight"),
+    *(
+        "fix_height",
+        "fix_width",
+        "keep_aspect",
+        "horizontal_scroll",
+        "crop_or_resize",
+        "placeholder",
+    ),
+    *("slider_rating", "slider_layout", "slider_orientation", "slider_handle", "slider_separator"),
+    *("slider_showminmax", "slider_custom_handle", "button_size", "max_buttons_row", "theme_name"),
+    *("parent_order", "commented_checkbox", "commented_checkbox_auto", "other_position"),
+    *(
+        "other_position_code",
+        "show_title",
+        "show_comment",
+        "show_tick",
+        "ternary",
+        "add_platform_info",
+    ),
+    *("question_template", "numbers_only", "other_comment_mandatory", "other_numbers_only"),
+    *(
+        "value_range_allows_missing",
+        "dualscale_headerA",
+        "dualscale_headerB",
+        "em_validation_q_tip",
+    ),
+    *("em_validation_sq_tip", "exclude_all_others_auto", "keep_codes_order", "repeatheadings"),
 }
 
-#: Those of them that decide which rows are asked.
-_FILTERS = {"array_filter", "array_filter_exclude"}
+#: The same, for settings that are left out with a note.
+_NOTED = {
+    *("prefix", "suffix", "assessment_value", "alphasort", "random_group", "time_limit"),
+    *("time_limit_action", "time_limit_disable_next", "time_limit_disable_prev"),
+    *("time_limit_countdown_message", "time_limit_timer_style", "time_limit_message_delay"),
+    *("time_limit_message", "time_limit_message_style", "time_limit_warning"),
+    *("time_limit_warning_display_time", "time_limit_warning_message", "time_limit_warning_style"),
+    *("time_limit_warning_2", "time_limit_warning_2_display_time"),
+    *("time_limit_warning_2_message", "time_limit_warning_2_style"),
+}
 
-#: Tables that are read, or only concern the design of pages.
+#: Settings that ask only the rows that were chosen, or were not chosen, in another question.
+_FILTERS = {"array_filter": "==", "array_filter_exclude": "!="}
+
+#: Tables that are read, or only concern the design of pages; and those that are left out with a
+#: note. Any other table makes all questions unconfirmed.
 _TABLES = {
     *("surveys", "surveys_languagesettings", "groups", "group_l10ns", "questions", "subquestions"),
     *("conditions", "question_l10ns", "answers", "answer_l10ns", "question_attributes", "themes"),
     *("themes_inherited", "questiontemplates"),
+}
+_NOTED_TABLES = {
+    *("assessments", "defaultvalues", "defaultvalue_l10ns", "plugin_settings", "label_sets"),
+    *("survey_url_parameters", "quota_languagesettings"),
 }
 
 #: Cells that every row of a table has.
@@ -116,10 +161,13 @@ class _Reader:
                 raise msgspec.ValidationError(f"{name}: expected {' and '.join(sorted(cells))}")
         settings = self.table("surveys")
         self.main = (settings[0].get("language") if settings else None) or "en"
-        named = [language.text or "" for language in root.iterfind("languages/language")]
-        draft.languages = [each for each in dict.fromkeys([self.main, *named]) if is_language(each)]
+        named = [language.text for language in root.iterfind("languages/language")]
+        codes = dict.fromkeys([self.main, *filter(None, named)])
+        draft.declare_languages({code: [tag_of_code(code)] for code in codes}, (), self.main)
         self.settings_of_all = settings[0] if settings else {}
         self.titles = {row.get("title") for row in self.table("questions")}
+        self.types = {row.get("title"): row.get("type", "") for row in self.table("questions")}
+        self.numbers = {row.get("title"): row["qid"] for row in self.table("questions")}
         self.settings: dict[str, dict[str, str]] = defaultdict(dict)
         for row in self.table("question_attributes"):
             self.settings[row.get("qid", "")][row.get("attribute", "")] = row.get("value", "")
@@ -137,7 +185,8 @@ class _Reader:
         draft = self.draft
         for name, rows in self.tables.items():
             if rows and name not in _TABLES:
-                draft.add_note(f"the questionnaire's table '{name}' is left out ({len(rows)} rows)")
+                add = draft.add_note if name in _NOTED_TABLES else draft.add_unconfirmed
+                add(f"the questionnaire's table '{name}' is left out ({len(rows)} rows)")
         settings = self.table("surveys_languagesettings")
         texts = {
             member: self.text_by_language(settings, f"surveyls_{member}", "surveyls_language")
@@ -164,7 +213,10 @@ class _Reader:
             inside = [row for row in self.table("questions") if row.get("gid") == group["gid"]]
             for question in _in_order(inside, "question_order", "qid"):
                 if question.get("parent_qid", "0") == "0":
-                    self.read_question(question, page, group.get("grelevance", ""))
+                    try:
+                        self.read_question(question, page, group.get("grelevance", ""))
+                    except LeftOut as reason:
+                        draft.leave_out(question.get("title", ""), str(reason))
             draft.end_part(before)
 
     def rows_of(self, texts: str, rows: str, key: str, value: str) -> list[Row]:
@@ -192,16 +244,14 @@ class _Reader:
 
     def read_question(self, row: Row, page: str | dict[str, str], above: str) -> None:
         called, kind = row.get("title", ""), row.get("type", "")
-        if kind in _FREE_TEXT:
-            self.draft.leave_out_free_text(called)
-            return
+        if kind and kind in _FREE_TEXT:
+            raise LeftOut(FREE_TEXT)
         if kind in _READ:
             self.draft.add_note(f"left out ({_READ[kind]}): nothing is answered there", called)
             return
         settings = self.settings[row["qid"]]
         if settings.get("hidden", "0") not in _EMPTY:
-            self.draft.leave_out(called, "it is hidden")
-            return
+            raise LeftOut("it is hidden")
         label, help = self.text(row, "question"), self.text(row, "help")
         common = {
             "label": label or help or page or called,
@@ -210,16 +260,17 @@ class _Reader:
             "optional": row.get("mandatory") != "Y",
         }
         expressions = [e for e in (above, row.get("relevance", "")) if e.strip() not in _TRIVIAL]
-        for setting in sorted(
-            _SETTINGS & {name for name, value in settings.items() if value not in _EMPTY}
-        ):
-            add = self.draft.add_unconfirmed if setting in _FILTERS else self.draft.add_note
+        used = {name for name, value in settings.items() if value.strip() not in _EMPTY}
+        # Those of arrays become conditions of their rows.
+        used -= _FILTERS.keys() if kind in _ARRAYS else set()
+        for setting in sorted(used - _SILENT):
+            add = self.draft.add_note if setting in _NOTED else self.draft.add_unconfirmed
             add(f"'{setting}' is left out", called)
         if not expressions and any(r.get("qid") == row["qid"] for r in self.table("conditions")):
             self.draft.add_unconfirmed("its conditions are left out", called)
         made = [
-            (wanted, members, self.add_numeric_names(row, known))
-            for wanted, members, known in self.convert(kind, row, called, settings)
+            each._replace(known=self.add_numeric_names(row, each.known))
+            for each in self.convert(kind, row, called, settings)
         ]
         self.draft.add_questions(called, made, common, expressions)
 
@@ -237,37 +288,34 @@ class _Reader:
         return more | known
 
     def convert(self, kind: str, row: Row, called: str, settings: Row) -> list[ConvertedQuestion]:
-        """Convert a row to questions; return none, with a note, if it is left out."""
+        """Convert a row of the table of questions."""
         below = self.below[row["qid"]]
-        for part in below:
-            if part.get("relevance", "1").strip() not in _TRIVIAL:
-                self.draft.add_unconfirmed(
-                    "the condition of a row is left out", called, part["title"]
-                )
         if kind in _MULTIPLE:
+            for part in below:
+                if part.get("relevance", "1").strip() not in _TRIVIAL:
+                    self.draft.add_unconfirmed(
+                        "the condition of an option is left out", called, part["title"]
+                    )
             return [self.convert_multiple_response(kind, row, called, below)]
         if kind == "N":
             low, high = settings.get("min_num_value_n"), settings.get("max_num_value_n")
             number = self.draft.make_number(
                 called, low, high, settings.get("num_value_int_only") == "1"
             )
-            return [] if number is None else [(called, number, {called: ("", {})})]
+            return [ConvertedQuestion(called, number, {called: ("", {})})]
         if kind not in _FIXED and kind not in (*"L!OFH",):
-            self.draft.leave_out(
-                called, f"a survey has no questions with {_OTHERS.get(kind, kind)}"
-            )
-            return []
+            raise LeftOut(f"a survey has no questions with {_OTHERS.get(kind, kind)}")
         if kind == "O":
             self.draft.add_note("its comment is not asked", called)
         question, values = self.convert_choices(kind, row, called)
         if settings.get("random_order") == "1" or settings.get("answer_order") == "random":
             question["shuffle"] = True
         if kind not in _ARRAYS:
-            return [(called, question, {called: ("", values)})]
+            return [ConvertedQuestion(called, question, {called: ("", values)})]
         self.draft.add_note("is one question for each row", called)
         whole = self.text(row, "question") or called
         return [
-            (
+            ConvertedQuestion(
                 f"{called}-{part['title']}",
                 question
                 | {
@@ -275,23 +323,34 @@ class _Reader:
                     "help": self.text(row, "help"),
                 },
                 {f"{called}_{part['title']}": ("", values)},
+                [part.get("relevance", ""), *self.find_filters(called, part["title"], settings)],
             )
             for part in below
         ]
+
+    def find_filters(self, called: str, code: str, settings: Row) -> list[str]:
+        """Return the conditions of a row that depend on the same rows of other questions."""
+        conditions = []
+        for filter, sign in _FILTERS.items():
+            for name in re.split(r"[;,\s]+", settings.get(filter, "")):
+                rows = [part["title"] for part in self.below[self.numbers.get(name, "")]]
+                if name and self.types.get(name, "-") in _MULTIPLE and code in rows:
+                    conditions.append(f'{name}_{code}.NAOK {sign} "Y"')
+                elif name:
+                    self.draft.add_unconfirmed(f"'{filter}' is left out", called, code)
+        return conditions
 
     def convert_choices(
         self, kind: str, row: Row, called: str
     ) -> tuple[dict[str, object], dict[str, str]]:
         """Convert a single-choice question; return it with its categories by code."""
-        answers = {}
+        answers: dict[str, object] = {}
         if kind in _FIXED:
             values = dict(_FIXED[kind])
             if kind not in _SCALES:
                 self.draft.note_fixed_answers(called, list(values.values()))
         else:
-            values = {
-                answer["code"]: make_category(answer["code"]) for answer in self.answers[row["qid"]]
-            }
+            listed = []
             for answer in self.answers[row["qid"]]:
                 own = self.rows_of("answer_l10ns", "answers", "aid", answer.get("aid", ""))
                 if "answer_l10ns" not in self.tables:
@@ -300,12 +359,16 @@ class _Reader:
                         for other in self.table("answers")
                         if (other["qid"], other["code"]) == (row["qid"], answer["code"])
                     ]
-                if text := self.text_by_language(own, "answer"):
-                    answers[values[answer["code"]]] = text
+                listed.append((answer["code"], self.text_by_language(own, "answer")))
+            values, answers = self.draft.read_answers(listed)
         categories = list(values.values())
         if row.get("other") == "Y":
+            if "other" in categories:
+                raise LeftOut("its answers have 'other' twice")
             categories.append("other")
             values["-oth-"] = "other"
+            if text := self.other_text(row):
+                answers["other"] = text
             self.draft.add_note("the text for 'other' is not asked", called)
         question: dict[str, object] = {"categories": categories, "answers": answers}
         return question | ({"kind": "scale"} if kind in _SCALES else {}), values
@@ -322,13 +385,25 @@ class _Reader:
             self.draft.add_note("its comment is not asked", called)
         if row.get("other") == "Y":
             # Another row can have this code.
-            options.append({"name": make_name("other", {part["title"] for part in below})})
+            name = make_name("other", {part["title"] for part in below})
+            options.append({"name": name, "label": self.other_text(row) or name})
             self.draft.add_note("the text for 'other' is not asked", called)
         known: ExpressionNames = {
             f"{called}_{option['name']}": (f".{option['name']}", {"Y": "yes", "": "no"})
             for option in options
         }
-        return called, {"kind": "several", "options": options}, known
+        return ConvertedQuestion(called, {"kind": "several", "options": options}, known)
+
+    def other_text(self, row: Row) -> str | dict[str, str]:
+        """Return the text of the answer for what is not among the others."""
+        return self.text_by_language(
+            [
+                each
+                for each in self.table("question_attributes")
+                if each.get("qid") == row["qid"] and each.get("attribute") == "other_replace_text"
+            ],
+            "value",
+        )
 
 
 def _rows(table: Element) -> list[Row]:

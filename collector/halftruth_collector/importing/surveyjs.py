@@ -3,25 +3,29 @@
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from halftruth_shared.number import parse_number
-from halftruth_shared.texts import is_language
 
 from .conditions import Comparison, Dialect
 from .draft import (
+    FREE_TEXT,
     MOST_QUESTIONS,
     ConvertedQuestion,
     ExpressionNames,
+    LeftOut,
     SurveyDraft,
+    format_value,
     join_texts,
     make_category,
     simplify_texts,
     text_by_language,
 )
+from .languages import UNDETERMINED, tag_of_code
 
-#: Members of questions that are ignored without a note: read elsewhere, or without effect.
+#: Members of questions that are read, or have no effect on who is asked and on the answers. Any
+#: member that is in none of these lists makes its questions unconfirmed.
 _SILENT = {
     *("type", "name", "title", "description", "isRequired", "visibleIf", "elements", "choices"),
     *("requiredErrorText", "width", "minWidth", "maxWidth", "startWithNewLine", "colCount"),
@@ -33,29 +37,78 @@ _SILENT = {
     *("otherText", "hasNone", "showNoneItem", "noneText", "showRefuseItem", "refuseText"),
     *("showDontKnowItem", "dontKnowText", "isAllRowRequired", "eachRowRequired", "cellType"),
     *("showSelectAllItem", "hasSelectAll", "autoGenerate", "displayRateDescriptionsAsExtremeItems"),
-    *("multiSelect", "showLabel", "visible", "enableIf", "readOnly"),
-    *("mininumRateDescription", "maximumRateDescription"),
+    *("multiSelect", "showLabel", "visible", "enableIf", "readOnly", "showTitle", "showNumber"),
+    *("mininumRateDescription", "maximumRateDescription", "label", "useTitleAsLabel", "colSpan"),
+    *("effectiveColSpan", "useDisplayValuesInDynamicTexts", "errorLocation", "otherPlaceholder"),
+    *("otherErrorText", "otherPlaceHolder", "commentPlaceholder", "itemComponent", "placeHolder"),
+    *("textWrapEnabled", "searchEnabled", "searchMode", "autocomplete", "autoComplete"),
+    *("inputSize", "size", "inputTextAlignment", "minErrorText", "maxErrorText", "stepErrorText"),
+    *("textUpdateMode", "scaleColorMode", "rateColorMode", "rateDescriptionLocation", "showHeader"),
+    *("columnMinWidth", "verticalAlign", "alternateRows", "rowTitleWidth", "cellComponent"),
+    *("contentMode", "imageFit", "imageHeight", "imageWidth", "minImageWidth", "minImageHeight"),
+    *("maxImageWidth", "maxImageHeight", "choicesLazyLoadEnabled", "choicesLazyLoadPageSize"),
+    *("closeOnSelect", "hideSelectedItems", "separateSpecialChoices", "inputFieldComponent"),
+    *("hideIfChoicesEmpty", "hideIfRowsEmpty", "optionsCaption", "showOptionsCaption"),
+    *("selectAllText", "choicesEnableIfTooltip", "cssClasses", "css", "validators"),
+}
+
+#: The same, for members that are left out with a note.
+_NOTED = {
+    *("defaultValue", "defaultValueExpression", "correctAnswer", "score", "hasComment"),
+    *("showCommentArea", "commentText", "storeOthersAsComment", "clearIfInvisible", "rowOrder"),
+    *("rowsOrder", "swapOrder", "cells", "popupdescription", "tag", "comment", "maskType"),
+    *("maskSettings", "dataList", "bindings", "defaultDisplayValue"),
 }
 
 #: The same for members of pages and panels.
-_SILENT_OF_PANELS = _SILENT | {
-    *("questions", "navigationTitle", "innerIndent", "questionTitleLocation")
+_SILENT_OF_PANELS = {
+    *("type", "name", "title", "description", "visibleIf", "enableIf", "visible", "readOnly"),
+    *("elements", "questions", "navigationTitle", "navigationDescription", "innerIndent"),
+    *("questionTitleLocation", "questionTitleWidth", "questionDescriptionLocation", "width"),
+    *("gridLayoutColumns", "questionErrorLocation", "showQuestionNumbers", "questionStartIndex"),
+    *("showNumber", "allowAdaptiveActions", "showNavigationButtons", "state", "minWidth"),
+    *("navigationButtonsVisibility", "maxWidth", "colSpan", "effectiveColSpan", "indent"),
+    *("startWithNewLine", "requiredErrorText", "titleLocation", "page", "num", "showTitle"),
 }
+_NOTED_OF_PANELS = {"questionOrder", "questionsOrder", "timeLimit", "maxTimeToFinish"}
 
 #: The same for members of the questionnaire.
 _SILENT_OF_ALL = {
     *("title", "description", "pages", "elements", "questions", "locale", "completedHtml", "logo"),
-    *(
-        "showProgressBar",
-        "progressBarType",
-        "showQuestionNumbers",
-        "questionErrorLocation",
-        "width",
-    ),
+    *("showProgressBar", "progressBarType", "showQuestionNumbers", "questionErrorLocation"),
     *("logoPosition", "logoWidth", "logoHeight", "widthMode", "completeText", "pageNextText"),
     *("pagePrevText", "startSurveyText", "requiredText", "showPrevButton", "headerView", "name"),
     *("showTitle", "showPageTitles", "checkErrorsMode", "textUpdateMode", "clearInvisibleValues"),
-    "navigateToUrl",
+    *("navigateToUrl", "width", "logoFit", "regionalFormat", "autoFocusFirstQuestion"),
+    *("autoFocusFirstError", "focusFirstQuestionAutomatic", "focusOnFirstError", "loadingHtml"),
+    *("sjsVersion", "$schema", "surveyId", "surveyPostId", "surveyShowDataSaving", "requiredMark"),
+    *("showNavigationButtons", "navigationButtonsLocation", "showCompletePage", "showTOC"),
+    *("showCompletedPage", "matrixDragHandleArea", "showPageNumbers", "questionTitleLocation"),
+    *("questionDescriptionLocation", "progressBarLocation", "progressBarShowNavigationText"),
+    *("progressBarShowPageNumbers", "progressBarShowPageTitles", "progressBarInheritWidthFrom"),
+    *("progressBarNavigationTextLocation", "tocLocation", "tocItemComponent", "autoGrowComment"),
+    *("allowResizeComment", "commentAreaRows", "previewText", "editText", "questionStartIndex"),
+    *("questionTitlePattern", "questionTitleTemplate", "gridLayoutEnabled", "fitToContainer"),
+    *("backgroundImage", "backgroundImageFit", "backgroundImageAttachment", "backgroundOpacity"),
+    *("showBrandInfo", "processedTitle", "storeOthersAsComment", "partialSendEnabled"),
+    *("sendResultOnPageNext", "validateVisitedEmptyFields", "themeVariables", "cssType", "theme"),
+    *("goNextPageAutomatic", "allowCompleteSurveyAutomatic", "autoAdvanceEnabled"),
+    *("autoAdvanceAllowComplete", "isSinglePage", "questionsOnPageMode", "maxOthersLength"),
+    *("maxTextLength", "maxCommentLength", "firstPageIsStarted", "firstPageIsStartPage"),
+    *("showPreviewBeforeComplete", "previewMode", "minRateDescriptionLocation", "emptySurveyText"),
+}
+_NOTED_OF_ALL = {
+    *("completedBeforeHtml", "completedHtmlOnCondition", "navigateToUrlOnCondition", "cookieName"),
+    *("calculatedValues", "questionOrder", "questionsOrder", "showTimer", "timeLimit"),
+    *("timeLimitPerPage", "timerLocation", "timerInfoMode", "showTimerPanel", "maxTimeToFinish"),
+    *("maxTimeToFinishPage", "showTimerPanelMode", "variables"),
+}
+
+#: The same for members of answers and rows.
+_SILENT_OF_ITEMS = {"value", "text", "icon"}
+_NOTED_OF_ITEMS = {
+    *("score", "imageLink", "showCommentArea", "isCommentRequired", "commentPlaceholder"),
+    *("hasComment", "randomize", "randomizeCategory"),
 }
 
 #: Types of inputs that are neither numbers nor text.
@@ -162,6 +215,9 @@ class _Question(_Part, frozen=True, kw_only=True, rename="camel"):
     value_false: Scalar | None = None
     label_true: Text = None
     label_false: Text = None
+    label: Text = None
+    choices_min: Scalar | None = None
+    choices_max: Scalar | None = None
     rate_min: Scalar | None = None
     rate_max: Scalar | None = None
     rate_step: Scalar | None = None
@@ -183,11 +239,13 @@ class _Question(_Part, frozen=True, kw_only=True, rename="camel"):
     each_row_required: Scalar | None = None
 
 
-class _Item(msgspec.Struct, frozen=True):
+class _Item(msgspec.Struct, frozen=True, rename="camel"):
     """An answer, or a row of a matrix, with its text."""
 
     value: Scalar
     text: Text = None
+    visible_if: str | None = None
+    enable_if: str | None = None
 
 
 class _Validator(msgspec.Struct, frozen=True, rename="camel"):
@@ -196,6 +254,15 @@ class _Validator(msgspec.Struct, frozen=True, rename="camel"):
     type: Scalar | None = None
     min_value: Scalar | None = None
     max_value: Scalar | None = None
+
+
+#: Members that are texts.
+_TEXTS = {
+    field.encode_name
+    for struct in (_Document, _Question, _Item)
+    for field in msgspec.structs.fields(struct)
+    if field.type == Text
+}
 
 
 def read_surveyjs(content: bytes, draft: SurveyDraft) -> None:
@@ -207,20 +274,33 @@ def read_surveyjs(content: bytes, draft: SurveyDraft) -> None:
     _Reader(draft, document).read()
 
 
+class _Above(NamedTuple):
+    """What the questions of a page or panel have in common."""
+
+    conditions: tuple[str, ...] = ()
+    #: Members of pages and panels that make questions unconfirmed.
+    unread: tuple[str, ...] = ()
+
+
 class _Reader:
     """Reader of the elements of one questionnaire, in order."""
 
     def __init__(self, draft: SurveyDraft, document: Element) -> None:
-        self.draft, self.members = draft, document.keys()
+        self.draft, self.members = draft, document
         self.document = msgspec.convert(document, _Document)
-        self.locale = self.document.locale or "en"
-        found = [*_languages(document)]
-        #: Whether any text is written by language.
-        self.localized = bool(found)
-        if found:
-            draft.languages = [
-                each for each in dict.fromkeys([self.locale, *found]) if is_language(each)
-            ]
+        texts = [*_find_texts(document)]
+        names = dict.fromkeys(name for text in texts for name in text)
+        if names.keys() <= {"default"}:
+            return
+        # The default language is that of the questionnaire, unless some text has another one there.
+        locale = self.document.locale or "en"
+        wanted = {name: [tag_of_code(name)] for name in names if name != "default"}
+        if "default" in names:
+            wanted["default"] = [tag_of_code(locale), "en", UNDETERMINED]
+        draft.declare_languages(wanted, texts, locale if locale in wanted else "default")
+        tag = draft.tag_of("default")
+        if tag not in (None, wanted["default"][0] if "default" in wanted else None):
+            draft.add_unconfirmed("the language of its default texts is unknown; taken as", "", tag)
 
     def read(self) -> None:
         document = self.document
@@ -230,51 +310,58 @@ class _Reader:
         if thanks := self.text(document.completed_html):
             self.draft.form = {"thanks": thanks}
         self.draft.set_redirect(document.navigate_to_url)
-        for member in sorted(self.members - _SILENT_OF_ALL):
-            self.draft.add_note(f"the questionnaire's '{member}' is left out")
+        for member in _unread(self.members, _SILENT_OF_ALL):
+            add = self.draft.add_note if member in _NOTED_OF_ALL else self.draft.add_unconfirmed
+            add(f"the questionnaire's '{member}' is left out")
         pages = document.pages or [{"elements": document.elements or document.questions}]
         for page in pages:
             part = msgspec.convert(page, _Part)
-            self.read_panel(part, page.keys(), self.text(part.title), "", [])
+            self.read_panel(part, page, self.text(part.title), "", _Above())
 
     def text(self, value: Text) -> str | dict[str, str]:
         """Return a text, by language if the questionnaire has several."""
         texts = value if isinstance(value, dict) else {"default": value}
-        said = {
-            self.locale if language == "default" else language: "" if text is None else str(text)
-            for language, text in texts.items()
-        }
-        return self.draft.convert_text(said if self.localized else {"": said.get(self.locale, "")})
+        return self.draft.convert_text(
+            {name: "" if text is None else str(text) for name, text in texts.items()}
+        )
 
-    def find_conditions(self, element: _Part, above: list[str]) -> list[str] | None:
+    def find_conditions(self, element: _Part, above: tuple[str, ...]) -> tuple[str, ...] | None:
         """Return the conditions under which an element is asked; None if it never is."""
         # A program fills in hidden elements.
         if (element.visible is False and not element.visible_if) or element.read_only:
             return None
+        return (*above, *self.own_conditions(element, str(element.name or "")))
+
+    def own_conditions(self, element: _Part | _Item, called: str) -> tuple[str, ...]:
+        """Return the conditions of an element, or of a row."""
         if element.enable_if:
             self.draft.add_note(
                 "is asked only where it was enabled; elsewhere it was shown without being enabled",
-                str(element.name or ""),
+                called,
             )
-        return [*above, *filter(None, [element.visible_if, element.enable_if])]
+        return tuple(filter(None, [element.visible_if, element.enable_if]))
 
     def read_panel(
         self,
         panel: _Part,
-        members: Collection[str],
+        members: Element,
         page: str | dict[str, str],
         title: str | dict[str, str],
-        above: list[str],
+        above: _Above,
     ) -> None:
         """Read the elements of a page or panel under its conditions."""
         called = str(panel.name or "")
         elements = panel.elements or panel.questions or []
-        conditions = self.find_conditions(panel, above)
+        conditions = self.find_conditions(panel, above.conditions)
         if conditions is None:
             self.draft.add_note("left out with its questions: it is hidden or read only", called)
             return
-        for member in sorted({*members} - _SILENT_OF_PANELS):
+        unread = []
+        for member in _unread(members, _SILENT_OF_PANELS):
             self.draft.add_note(f"'{member}' is left out", called)
+            if member not in _NOTED_OF_PANELS:
+                unread.append(f"'{member}' of '{called}' is left out")
+        inside = _Above(conditions, (*above.unread, *unread))
         # In many forms, the title of a panel is the text of its questions.
         untitled = [
             e for e in elements if e.get("type") not in ("panel", *_READ) and not e.get("title")
@@ -288,16 +375,18 @@ class _Reader:
                 if element.get("type") == "panel":
                     part = msgspec.convert(element, _Part)
                     own = self.text(part.title) or title
-                    self.read_panel(part, element.keys(), page, own, conditions)
+                    self.read_panel(part, element, page, own, inside)
                     continue
                 question = msgspec.convert(element, _Question)
-                own = self.text(question.title)
+                own = self.text(question.title) or self.text(question.label)
                 if not own and element.get("titleLocation") == "hidden":
                     self.draft.add_note("its title is hidden; check its text", called)
                 label = own or (
                     join_texts([title, f"({called})"]) if len(untitled) > 1 and title else title
                 )
-                self.read_question(question, element.keys(), called, page, label, conditions)
+                self.read_question(question, element, called, page, label, inside)
+            except LeftOut as reason:
+                self.draft.leave_out(called, str(reason))
             except msgspec.ValidationError:
                 # Questions are read one by one, so that of a panel none was read yet.
                 self.draft.leave_out(called, "one of its members is of another type than expected")
@@ -306,20 +395,19 @@ class _Reader:
     def read_question(
         self,
         element: _Question,
-        members: Collection[str],
+        members: Element,
         called: str,
         page: str | dict[str, str],
         label: str | dict[str, str],
-        above: list[str],
+        above: _Above,
     ) -> None:
-        """Convert an element; raise ValidationError if a member is of an unexpected type."""
+        """Convert an element; raise LeftOut, or ValidationError if a member is of another type."""
         if element.type in _READ:
             self.draft.add_note(f"left out ({element.type}): nothing is answered there", called)
             return
-        conditions = self.find_conditions(element, above)
+        conditions = self.find_conditions(element, above.conditions)
         if conditions is None:
-            self.draft.leave_out(called, "it is hidden or read only")
-            return
+            raise LeftOut("it is hidden or read only")
         help = self.text(element.description)
         common = {
             "label": label or help or called,
@@ -328,20 +416,23 @@ class _Reader:
             "optional": not element.is_required,
         }
         if (element.choices_by_url or {}).get("url"):
-            self.draft.leave_out(called, "its choices are at another address")
-            return
+            raise LeftOut("its choices are at another address")
         if element.choices_from_question:
-            self.draft.leave_out(called, "its choices are those of another question")
-            return
+            raise LeftOut("its choices are those of another question")
+        if element.choices_min is not None or element.choices_max is not None:
+            raise LeftOut("its choices are generated numbers")
         checks = msgspec.convert(element.validators or [], list[_Validator])
         numeric = [each for each in checks if each.type == "numeric"]
         made = self.convert(element, called, label or called, numeric)
-        if made is None:
-            return
-        # Validators of numbers are read.
-        read = {"validators"} if len(numeric) == len(checks) else set()
-        for member in sorted({*members} - _SILENT - read):
-            self.draft.add_note(f"'{member}' is left out", called)
+        number = element.type == "text"
+        for member in _unread(members, _SILENT - {"validators"}):
+            # Numeric validators of numbers are read.
+            if member == "validators" and number and len(numeric) == len(checks):
+                continue
+            add = self.draft.add_note if member in _NOTED else self.draft.add_unconfirmed
+            add(f"'{member}' is left out", called)
+        for unread in above.unread:
+            self.draft.add_unconfirmed(unread, called)
         self.draft.add_questions(called, made, common, conditions)
 
     def convert(
@@ -350,14 +441,14 @@ class _Reader:
         called: str,
         label: str | dict[str, str],
         numeric: list[_Validator],
-    ) -> list[ConvertedQuestion] | None:
-        """Convert an element to questions; return None, with a note, if it is left out."""
+    ) -> list[ConvertedQuestion]:
+        """Convert an element to questions."""
         kind = element.type
         if kind in ("checkbox", "tagbox") or (kind == "imagepicker" and element.multi_select):
             return [self.convert_multiple_response(element, called)]
         if kind in ("radiogroup", "dropdown", "buttongroup", "imagepicker"):
             question, values, extra = self.convert_choices(element, called)
-            return [(called, question, {called: ("", values | extra)})]
+            return [ConvertedQuestion(called, question, {called: ("", values | extra)})]
         if kind == "boolean":
             return [self.convert_boolean(element, called)]
         if kind == "rating":
@@ -368,17 +459,15 @@ class _Reader:
         if kind == "text" and (input in ("number", "range") or (numeric and input == "text")):
             return self.convert_number(element, called, numeric)
         if kind == "text" and input in _INPUTS:
-            self.draft.leave_out(called, f"a survey has no questions of kind '{input}'")
-        elif kind in ("text", "comment", "multipletext"):
-            self.draft.leave_out_free_text(called)
-        else:
-            self.draft.leave_out(called, f"a survey has no questions of kind '{kind}'")
-        return None
+            raise LeftOut(f"a survey has no questions of kind '{input}'")
+        if kind in ("text", "comment", "multipletext"):
+            raise LeftOut(FREE_TEXT)
+        raise LeftOut(f"a survey has no questions of kind '{kind}'")
 
     def convert_number(
         self, element: _Question, called: str, numeric: list[_Validator]
-    ) -> list[ConvertedQuestion] | None:
-        """Convert a number; return None, with a note, if its range is unsuitable."""
+    ) -> list[ConvertedQuestion]:
+        """Convert a number."""
         step = parse_number(element.step or 1)
         if step is None:
             raise msgspec.ValidationError("step: expected a number")
@@ -388,16 +477,19 @@ class _Reader:
             for own, bound in ((element.min, bounds.min_value), (element.max, bounds.max_value))
         )
         number = self.draft.make_number(called, low, high, step.denominator == 1)
-        return None if number is None else [(called, number, {called: ("", {})})]
+        return [ConvertedQuestion(called, number, {called: ("", {})})]
 
     def convert_choices(
         self, element: _Question, called: str
     ) -> tuple[Element, dict[str, str], dict[str, str]]:
         """Convert a single-choice element; return it with its listed and additional categories."""
-        categories, values, answers = self.read_items(element.choices or [], called)
+        values, answers = self.read_answers(element.choices or [], called)
+        categories = [*values.values()]
         extra: dict[str, str] = {}
         for members, value, category, said in _EXTRA:
             if any(getattr(element, member) for member in members):
+                if value in values or category in categories:
+                    raise LeftOut(f"its answers have '{category}' twice")
                 categories.append(category)
                 extra[value] = category
                 if text := self.text(getattr(element, said)):
@@ -414,22 +506,25 @@ class _Reader:
             self.draft.add_note("answers are in the order of the file", called)
         return question, values, extra
 
+    def read_answers(
+        self, listed: Iterable[Any], called: str
+    ) -> tuple[dict[str, str], dict[str, Any]]:
+        """Return categories by value, and their labels."""
+        items = self.read_items(listed, called, "answers", _SILENT_OF_ITEMS)
+        return self.draft.read_answers([(item.value, self.text(item.text)) for item in items])
+
     def read_items(
-        self, listed: Iterable[Any], called: str, what: str = "answers"
-    ) -> tuple[list[str], dict[str, str], dict[str, Any]]:
-        """Return categories, categories by value, and their labels."""
-        values: dict[str, str] = {}
-        answers: dict[str, Any] = {}
+        self, listed: Iterable[Any], called: str, what: str, silent: Collection[str]
+    ) -> list[_Item]:
+        """Return answers, or rows of a matrix."""
+        items = []
         for each in listed:
-            item = _read_item(each)
-            values[_format_value(item.value)] = category = make_category(item.value)
-            text = self.text(item.text)
-            if text and text != category:
-                answers[category] = text
-            if isinstance(each, dict):
-                for member in sorted(each.keys() - {"value", "text"}):
-                    self.draft.add_note(f"'{member}' of its {what} is left out", called)
-        return list(values.values()), values, answers
+            items.append(_read_item(each))
+            for member in _unread(each, silent) if isinstance(each, dict) else ():
+                known = member in _NOTED_OF_ITEMS
+                add = self.draft.add_note if known else self.draft.add_unconfirmed
+                add(f"'{member}' of its {what} is left out", called)
+        return items
 
     def convert_multiple_response(self, element: _Question, called: str) -> ConvertedQuestion:
         """Convert a multiple-response question."""
@@ -451,13 +546,15 @@ class _Reader:
             "answers": {category: texts[category] for category in missing if category in texts},
             "shuffle": question["shuffle"],
         }
-        return called, made, known
+        return ConvertedQuestion(called, made, known)
 
     def convert_boolean(self, element: _Question, called: str) -> ConvertedQuestion:
         """Convert a question with the answers no and yes."""
         no = False if element.value_false is None else element.value_false
         yes = True if element.value_true is None else element.value_true
-        values = {_format_value(no): "no", _format_value(yes): "yes"}
+        if format_value(no) == format_value(yes):
+            raise LeftOut(f"its answers have the value '{format_value(no)}' twice")
+        values = {format_value(no): "no", format_value(yes): "yes"}
         answers = {
             category: text
             for category, label in (("no", element.label_false), ("yes", element.label_true))
@@ -465,10 +562,11 @@ class _Reader:
         }
         if not answers:
             self.draft.note_fixed_answers(called, ["no", "yes"])
-        return called, {"categories": ["no", "yes"], "answers": answers}, {called: ("", values)}
+        question = {"categories": ["no", "yes"], "answers": answers}
+        return ConvertedQuestion(called, question, {called: ("", values)})
 
-    def convert_rating(self, element: _Question, called: str) -> list[ConvertedQuestion] | None:
-        """Convert a scale; return None, with a note, if it has too many answers."""
+    def convert_rating(self, element: _Question, called: str) -> list[ConvertedQuestion]:
+        """Convert a scale."""
         low, step = _whole(element.rate_min, 1), _whole(element.rate_step, 1)
         count, high = _whole(element.rate_count, None), _whole(element.rate_max, None)
         if step <= 0:
@@ -479,9 +577,9 @@ class _Reader:
         listed = (not generated and element.rate_values) or range(low, high + 1, step)
         # len() of a range of billions overflows.
         if any(True for _ in islice(listed, _MAX_ANSWERS, None)):
-            self.draft.leave_out(called, f"a scale has at most {_MAX_ANSWERS} answers here")
-            return None
-        categories, values, answers = self.read_items(listed, called)
+            raise LeftOut(f"a scale has at most {_MAX_ANSWERS} answers here")
+        values, answers = self.read_answers(listed, called)
+        categories = [*values.values()]
         ends = (
             (categories[:1], element.min_rate_description or element.mininum_rate_description),
             (categories[-1:], element.max_rate_description or element.maximum_rate_description),
@@ -496,38 +594,46 @@ class _Reader:
                         }
                     )
         question = {"kind": "scale", "categories": categories, "answers": answers}
-        return [(called, question, {called: ("", values)})]
+        return [ConvertedQuestion(called, question, {called: ("", values)})]
 
     def convert_matrix(
         self, element: _Question, called: str, label: str | dict[str, str]
-    ) -> list[ConvertedQuestion] | None:
-        """Convert each row of a matrix to a question."""
+    ) -> list[ConvertedQuestion]:
+        """Convert each row of a matrix to a question, under the condition of the row."""
         if element.cell_type == "checkbox":
-            self.draft.leave_out(called, "each cell has an answer of its own")
-            return None
+            raise LeftOut("each cell has an answer of its own")
         listed = msgspec.convert(element.rows or [], list[Any])
         if len(listed) > MOST_QUESTIONS:
-            self.draft.leave_out(called, f"it has more than {MOST_QUESTIONS} rows")
-            return None
+            raise LeftOut(f"it has more than {MOST_QUESTIONS} rows")
         columns = msgspec.convert(element.columns or [], list[Any])
-        categories, values, answers = self.read_items(columns, called)
-        rows, _, texts = self.read_items(listed, called, "rows")
+        values, answers = self.read_answers(columns, called)
+        rows = self.read_items(listed, called, "rows", {*_SILENT_OF_ITEMS, "visibleIf", "enableIf"})
         required = element.is_all_row_required or element.each_row_required
         self.draft.add_note("is one question for each row", called)
-        return [
-            (
-                f"{called}-{row}",
-                {
-                    "label": join_texts([label, "–", texts.get(row, row)]),
-                    "help": self.text(element.description),
-                    "categories": categories,
-                    "answers": answers,
-                    "optional": not required,
-                },
-                {f"{called}.{row}": ("", values)},
-            )
-            for row in rows
-        ]
+        made = []
+        for item in rows:
+            row = make_category(item.value)
+            question = {
+                "label": join_texts([label, "–", self.text(item.text) or row]),
+                "help": self.text(element.description),
+                "categories": [*values.values()],
+                "answers": answers,
+                "optional": not required,
+            }
+            known: ExpressionNames = {f"{called}.{row}": ("", values)}
+            name = f"{called}-{row}"
+            conditions = self.own_conditions(item, called)
+            made.append(ConvertedQuestion(name, question, known, conditions))
+        return made
+
+
+def _unread(members: Element, read: Collection[str]) -> list[str]:
+    """Return the members that are set, and not among these."""
+    return sorted(
+        member
+        for member, value in members.items()
+        if member not in read and value not in (None, "", [], {})
+    )
 
 
 def _read_item(written: object) -> _Item:
@@ -566,21 +672,16 @@ def _read_comparison(match: re.Match[str]) -> Comparison:
     )
 
 
-def _format_value(value: object) -> str:
-    """Format a value like a value in expressions."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return ("true" if value else "false") if isinstance(value, bool) else str(value)
-
-
-def _languages(value: Any) -> Iterator[str]:
-    """Iterate over the languages of texts, without the default."""
-    if isinstance(value, Mapping):
-        if "default" in value and all(isinstance(text, str) for text in value.values()):
-            yield from (language for language in value if language != "default")
+def _find_texts(value: Any, member: str = "") -> Iterator[dict[str, str]]:
+    """Iterate over all texts by language; the language of plain texts is "default"."""
+    if isinstance(value, list):
+        for each in value:
+            yield from _find_texts(each)
+    elif isinstance(value, Mapping):
+        if member in _TEXTS:
+            yield {name: str(text) for name, text in value.items() if isinstance(text, Scalar)}
             return
-        for member in value.values():
-            yield from _languages(member)
-    elif isinstance(value, list):
-        for member in value:
-            yield from _languages(member)
+        for name, each in value.items():
+            yield from _find_texts(each, name)
+    elif member in _TEXTS and value:
+        yield {"default": str(value)}

@@ -33,7 +33,7 @@ SURVEYJS = {
 }
 LIMESURVEY = "5ABCDEFGHIKLMNOPQRSTUXY!:;|1*"
 XLSFORM = [
-    *("select_one yn", "select_multiple yn", "select_one yn or_other", "rank yn", "range"),
+    *("select_one yn", "select_multiple yn", "select_one ab or_other", "rank yn", "range"),
     *("select_one_from_file a.csv", "select_multiple_from_file a.csv", "integer", "decimal"),
     *("text", "note", "geopoint", "geotrace", "geoshape", "date", "time", "dateTime", "image"),
     *("audio", "background-audio", "video", "file", "barcode", "calculate", "acknowledge"),
@@ -192,7 +192,8 @@ def xlsform(form, condition):
     columns = [*dict.fromkeys(column for each in rows for column in each)]
     survey = [columns, *([each.get(column) for column in columns] for each in rows)]
     words = [MARKED] * len(labels)
-    choices = [("list_name", "name", *labels), ("yn", "y", *words), ("yn", "n", *words)]
+    choices = [("list_name", "name", *labels)]
+    choices += [(name, answer, *words) for name in ("yn", "ab") for answer in name]
     return workbook(survey, choices), names
 
 

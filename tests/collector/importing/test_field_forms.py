@@ -127,6 +127,21 @@ SHOWN = [
     (surveyjs(Q, R | {"visibleIf": "true"}), "r", "R?", "", {}),
     *(
         (
+            surveyjs(
+                Q,
+                {
+                    "type": "matrix",
+                    "name": "m",
+                    "columns": ["a", "b"],
+                    "rows": [{"value": 1, member: "{q} = 'a'"}],
+                },
+            ),
+            *("m-1", "m – 1", "", {"q": ["a"]}),
+        )
+        for member in ("visibleIf", "enableIf")
+    ),
+    *(
+        (
             lime(
                 question(8, "M", "q", 1),
                 question(6, "Y", "r", 2, relevance=relevance),
@@ -183,19 +198,6 @@ LEFT_OUT = [
     (surveyjs(Q, {"type": "text", "inputType": "date", "name": "d"}), "d", "of kind 'date'"),
     (surveyjs(R, Q | {"choicesByUrl": {"url": "https://a.org"}}), "q", "at another address"),
     (surveyjs(Q, {"type": "comment", "title": "Why?"}), None, "question 'Why?': left out"),
-    (
-        surveyjs(
-            Q,
-            {
-                "type": "matrix",
-                "name": "m",
-                "columns": ["a", "b"],
-                "rows": [{"value": 1, "enableIf": "{q} = 'a'"}],
-            },
-        ),
-        None,
-        "'enableIf' of its rows",
-    ),
     # An invalid member affects only its question (M1).
     (surveyjs(R, Q | {"type": "rating", "rateMin": [3]}), "q", "of another type than expected"),
     (surveyjs(R, Q | {"type": "matrix", "rows": 3}), "q", "of another type than expected"),

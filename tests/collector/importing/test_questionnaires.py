@@ -247,9 +247,9 @@ def test_lost_conditions_of_limesurvey_must_be_confirmed(imported):
             groups=[row(gid=1, group_order=0)],
             questions=[question(n, kind, f"Q{n}", n) for n, kind in enumerate("YFYMY", start=1)],
             subquestions=[
-                row(qid=10, parent_qid=2, title="A", question_order=1, relevance="Q1 == 'Y'"),
+                row(qid=10, parent_qid=2, title="A", question_order=1, relevance="Q1 > Q3"),
                 row(qid=11, parent_qid=2, title="B", question_order=2, relevance="1"),
-                row(qid=12, parent_qid=4, title="A", question_order=1),
+                row(qid=12, parent_qid=4, title="A", question_order=1, relevance="Q1 == 'Y'"),
                 row(qid=13, parent_qid=4, title="B", question_order=2),
             ],
             answers=[row(qid=2, aid=n, code=f"A{n}", sortorder=n) for n in (1, 2)],
@@ -257,15 +257,118 @@ def test_lost_conditions_of_limesurvey_must_be_confirmed(imported):
             question_attributes=[
                 row(qid=4, attribute="array_filter", value="Q2"),
                 row(qid=5, attribute="random_group", value="1"),
+                row(qid=5, attribute="em_validation_q", value="this == 'Y'"),
+                row(qid=5, attribute="cssclass", value="wide"),
             ],
         ),
         "q.lss",
     )
+    said = "asked of everybody: its condition cannot be written as answers to earlier questions"
     assert made.survey.unconfirmed == (
-        "attribute 'Q2-A': the condition of a row is left out: A",
-        "attribute 'Q2-B': the condition of a row is left out: A",
+        f"attribute 'Q2-A': {said}: Q1 > Q3",
         "attribute 'Q3': its conditions are left out",
-        "attribute 'Q4': 'array_filter' is left out",
+        "attribute 'Q4': 'array_filter' is left out; the condition of an option is left out: A",
+        "attribute 'Q5': 'em_validation_q' is left out",
+    )
+
+
+def test_rows_of_limesurvey_have_conditions_of_their_own(imported):
+    made = imported(
+        lss(
+            surveys=[row(sid=1, language="en")],
+            groups=[row(gid=1, group_order=0)],
+            questions=[
+                question(1, "Y", "Q1", 1),
+                question(2, "M", "Q2", 2),
+                question(3, "F", "Q3", 3, relevance="Q1 == 'Y'"),
+                question(4, "F", "Q4", 4),
+            ],
+            subquestions=[
+                *(
+                    row(qid=10 * n + k, parent_qid=n, title=code, question_order=k, **more)
+                    for n in (2, 3, 4)
+                    for k, (code, more) in enumerate(
+                        [("A", {}), ("B", {"relevance": "Q2_A == 'Y'"} if n == 3 else {})]
+                    )
+                ),
+                row(qid=50, parent_qid=4, title="C", question_order=3),
+            ],
+            answers=[row(qid=n, aid=10 * n + k, code=f"A{k}") for n in (3, 4) for k in (1, 2)],
+            question_attributes=[
+                row(qid=3, attribute="array_filter_exclude", value="Q2"),
+                row(qid=4, attribute="array_filter", value="Q2"),
+            ],
+        ),
+        "q.lss",
+    )
+    asked = attributes(made)
+    no = ("no", "no answer")
+    assert {name: dict(asked[name].ask_if) for name in ("Q3-A", "Q3-B", "Q4-A", "Q4-B")} == {
+        "Q3-A": {"Q1": ("yes",), "Q2.A": no},
+        "Q3-B": {"Q1": ("yes",), "Q2.A": ("yes",), "Q2.B": no},
+        "Q4-A": {"Q2.A": ("yes",)},
+        "Q4-B": {"Q2.B": ("yes",)},
+    }
+    # The filter has no row C.
+    assert asked["Q4-C"].ask_if == {}
+    assert "'array_filter' is left out: C" in made.survey.unconfirmed[0]
+
+
+def test_the_text_of_other_is_kept(imported):
+    made = imported(
+        lss(
+            surveys=[row(sid=1, language="en")],
+            groups=[row(gid=1, group_order=0)],
+            questions=[
+                question(n, kind, f"Q{n}", n, other="Y") for n, kind in ((1, "L"), (2, "M"))
+            ],
+            subquestions=[row(qid=10, parent_qid=2, title="A", question_order=1)],
+            answers=[row(qid=1, aid=1, code="A1")],
+            question_attributes=[
+                row(qid=n, attribute="other_replace_text", language=tag, value=text)
+                for n in (1, 2)
+                for tag, text in (("en", "Something else"), ("de", "Etwas anderes"))
+            ],
+        ),
+        "q.lss",
+    )
+    asked = attributes(made)
+    assert asked["Q1"].answers_in("de")[1] == "Etwas anderes"
+    assert asked["Q2.other"].option_in("en") == "Something else"
+
+
+def test_what_determines_who_is_asked_or_which_answers_are_valid_must_be_confirmed(imported):
+    """Members that are not known to be harmless make a question unconfirmed."""
+    item = {"value": "x", "visibleIf": "{a} = 1"}
+    made = imported(
+        {
+            "elements": [
+                {"type": "checkbox", "name": "a", "choices": [1, 2], "maxSelectedChoices": 1},
+                {"type": "radiogroup", "name": "b", "choices": [item, "y"], "defaultValue": "y"},
+                {"type": "rating", "name": "c", "requiredIf": "{b} = 'y'", "validators": []},
+                {"type": "boolean", "name": "d", "unheardOf": 1, "minWidth": 3},
+                {"type": "panel", "name": "p", "isRequired": True, "elements": [
+                    {"type": "boolean", "name": "e", "startWithNewLine": False}
+                ]},
+            ],
+            "showProgressBar": "top",
+        }
+    )  # fmt: skip
+    assert made.survey.unconfirmed == (
+        "attribute 'a': 'maxSelectedChoices' is left out",
+        "attribute 'b': 'visibleIf' of its answers is left out",
+        "attribute 'c': 'requiredIf' is left out",
+        "attribute 'd': 'unheardOf' is left out",
+        "attribute 'e': 'isRequired' of 'p' is left out",
+    )
+    everything = imported(
+        {
+            "elements": [{"type": "boolean", "name": name} for name in "ab"],
+            "triggers": [{"type": "complete", "expression": "{a} = true"}],
+        }
+    )
+    assert everything.survey.unconfirmed == tuple(
+        f"attribute '{name}': the questionnaire's 'triggers' is left out" for name in "ab"
     )
 
 

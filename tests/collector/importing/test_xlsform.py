@@ -5,7 +5,7 @@ import sys
 import zipfile
 
 import pytest
-from halftruth_collector.importing import import_questionnaire, read_questionnaire, sheets
+from halftruth_collector.importing import import_questionnaire, read_questionnaire
 from halftruth_shared import ParameterError
 from questionnaires import attributes, by_name, short_of_memory_and_time, workbook
 
@@ -153,11 +153,14 @@ def test_omitted_repeats_columns_and_settings_are_reported():
     assert list(attributes(made)) == ["q"]
     assert set(made.left_out) == {
         "settings of the form are left out: public_key",
-        "3 texts are missing in 'fr', and shown in another language: f",
+        "texts without a language are taken as English",
+        "question 'a': left out: it is not in the form",
+        "2 texts are missing in 'fr', and shown in another language: f",
         "question 'people': left out with its questions: they are asked several times",
         "question 'fixed': left out: it is read only",
         *(f"question 'q': '{name}' is left out" for name in columns[4:]),
     }
+    assert made.survey.unconfirmed == ("attribute 'q': 'choice_filter' is left out",)
 
 
 def test_omitted_rows_are_reported():
@@ -173,6 +176,7 @@ def test_omitted_rows_are_reported():
                 ("select_one yn", "head", "Table", "w1 label"),
                 ("select_one yn", "found", "Which?", "minimal search('a')"),
                 (None, "untyped", "What?"),
+                ("select_one none", "unlisted", "Which?"),
                 ("select_one yn", "never", "Never?", None, None, False),
                 ("select_one yn", "q", "Q?", "list-nolabel", "no", "true()"),
             ]
@@ -181,13 +185,15 @@ def test_omitted_rows_are_reported():
     )
     assert list(attributes(made)) == ["q"]
     assert made.left_out == (
-        "question 'each': left out with its questions: they are asked several times",
         "question 'off': left out: it is disabled",
+        "question 'untyped': left out: ODK refuses it: Question with no type.",
+        "texts without a language are taken as English",
+        "question 'each': left out with its questions: they are asked several times",
         "question 'head': left out (labels of a table): nothing is answered there",
         "question 'found': left out: its choices are in another file",
-        "question 'untyped': left out: it has no type",
+        "question 'unlisted': left out: ODK refuses it: List name not in choices sheet: none",
         "question 'never': left out: it is asked of nobody",
-        "4 texts are missing in 'fr', and shown in another language: Survey",
+        "3 texts are missing in 'fr', and shown in another language: Survey",
     )
 
 
@@ -209,31 +215,49 @@ def test_a_csv_file_with_the_names_of_sheets_is_read_like_a_workbook(tmp_path):
 def packed(**parts):
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("[Content_Types].xml", "<Types/>")
         for name, content in parts.items():
-            archive.writestr(name, content)
+            archive.writestr(f"{name}.xml", content)
+    return file.getvalue()
+
+
+def with_sheet(change, survey=(("type", "name"), ("integer", "n"))):
+    """Return a workbook whose first sheet has other XML."""
+    book, file = zipfile.ZipFile(io.BytesIO(workbook(survey))), io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for part in book.namelist():
+            content = book.read(part).decode()
+            archive.writestr(part, change(content) if part.endswith("sheet1.xml") else content)
     return file.getvalue()
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (lambda: packed(a=b"\0" * 30_000_000), "at most 20000000 bytes when unpacked"),
-        (lambda: packed(a=b"<a>" * 1_000_001), "at most 1000000 tags"),
-        (lambda: packed(a=b"<!DOCTYPE a [<!ENTITY b 'c'>]>"), "none of them a document type"),
-        (lambda: packed(a=b"nothing"), "expected a questionnaire of"),
+        (lambda: packed(a=b"\0" * 100_000_001), "at most 100000000 bytes when unpacked"),
+        (lambda: packed(a=b"<a>" * 1_000_001), "1000000 in other parts"),
+        (lambda: packed(**{"xl/worksheets/a": b"<c>" * 4_000_001}), "at most 4000000 tags"),
+        (lambda: packed(**{"xl/worksheets/a": b"<v>" * 250_001}), "at most 250000 filled cells"),
+        (lambda: packed(a=b"nothing"), "no XLSForm: "),
         (lambda: b"PK\3\4 and no more", "expected a questionnaire of"),
-        (lambda: workbook([("kind",), ("text",)]), "expected a questionnaire of"),
         (
-            lambda: workbook([("type", "name", "label", "Label"), ("note", "n", "a", "b")]),
-            "once, got 'label' twice",
+            lambda: with_sheet(lambda sheet: f"<!DOCTYPE a [<!ENTITY b 'c'>]>{sheet}"),
+            "expected a questionnaire of",
         ),
-        (lambda: workbook([("type", "name")] + [("note",)] * 51), "at most 50 rows"),
+        (lambda: workbook([("kind",), ("text",)]), "column headers were not found: 'type'"),
+        (lambda: workbook([()]), "expected a questionnaire of"),
+        (
+            lambda: workbook([("type", "name", "label", "label"), ("note", "n", "a", "b")]),
+            "Duplicate column header: label",
+        ),
+        (
+            lambda: workbook([("type", "name"), ("begin group", "g"), ("integer", "n")]),
+            "begin",
+        ),
+        (lambda: workbook([("type", "name"), *[("integer", "1")] * 300]), "faults, such as: ODK"),
     ],
 )
-def test_oversized_or_invalid_workbooks_are_refused_in_bounded_time_and_memory(
-    monkeypatch, content, said
-):
-    monkeypatch.setattr(sheets, "_MOST_ROWS", 50)
+def test_oversized_or_invalid_workbooks_are_refused_in_bounded_time_and_memory(content, said):
     made = content()
     with short_of_memory_and_time(), pytest.raises(ParameterError, match=said):
         read_questionnaire(made, "form.xlsx")
@@ -243,10 +267,9 @@ def test_oversized_or_invalid_workbooks_are_refused_in_bounded_time_and_memory(
     ("content", "file"),
     [
         (b"survey\n,type,name\n" + b",note,n\n" * 1_000_000, "rows.csv"),
-        (b"type,name" + b",x" * 1_000_000 + b"\nnote,n", "columns.csv"),
+        (b"survey\n,type,name" + b",x" * 1_000_000 + b"\n,note,n", "columns.csv"),
         (b'{"elements":[' + b'{"elements":[' * 9_000 + b"]}" * 9_000 + b"]}", "deep.json"),
         (b"<document>" + b"<a>" * 90_000 + b"</a>" * 90_000 + b"</document>", "deep.lss"),
-        (workbook([("type", "name"), ("note", "n"), *[()] * 20_000, ("note", "far")]), "far.xlsx"),
     ],
 )
 def test_forms_built_to_be_slow_are_refused_in_bounded_time_and_memory(content, file):
@@ -254,7 +277,21 @@ def test_forms_built_to_be_slow_are_refused_in_bounded_time_and_memory(content, 
         read_questionnaire(content, file)
 
 
-def test_without_openpyxl_the_error_states_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "openpyxl", None)
-    with pytest.raises(ParameterError, match=r"pip install 'halftruth-collector\[xlsx\]'"):
+def test_rows_that_are_only_coloured_and_drop_downs_down_to_the_last_row_do_not_count():
+    coloured = "".join(f'<row r="{n}"><c r="A{n}" s="0"/></row>' for n in range(30, 300_000))
+    lists = (
+        '<dataValidations count="1"><dataValidation type="list" sqref="A1:A1048576">'
+        '<formula1>"integer,text"</formula1></dataValidation></dataValidations>'
+    )
+    content = with_sheet(
+        lambda sheet: sheet.replace("</sheetData>", f"{coloured}</sheetData>{lists}")
+    )
+    with short_of_memory_and_time():
+        made = read_questionnaire(content, "form.xlsx")
+    assert list(attributes(made)) == ["n"]
+
+
+def test_without_pyxform_the_error_states_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyxform.xls2json_backends", None)
+    with pytest.raises(ParameterError, match=r"pip install 'halftruth-collector\[xlsform\]'"):
         read_questionnaire(b"PK\3\4", "form.xlsx")
