@@ -287,7 +287,7 @@ def test_the_report_is_accessible_and_fits_a_phone_and_paper(analyst, filled):
     page = analyst.page
     page.get_by_role("link", name="Export").click()
     page.get_by_role("link", name="Report to print").click()
-    expect(page.get_by_role("heading", name="What is not usable")).to_be_visible()
+    expect(page.get_by_role("heading", name="Findings")).to_be_visible()
     expect(page.get_by_role("figure", name="Do you smoke?")).to_be_visible()
     anyone_can_use(analyst, "report")
     page.emulate_media(media="print")

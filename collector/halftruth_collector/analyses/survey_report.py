@@ -1,12 +1,14 @@
 """Report with all main results of a survey, as a page and as a file."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, islice
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 from halftruth_shared import Protection, Survey
+from halftruth_shared.analyses.measures import MeasuresQuery
 from halftruth_shared.analyses.overview import OverviewQuery
 from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.results import (
@@ -15,15 +17,18 @@ from halftruth_shared.results import (
     Labels,
     Result,
 )
+from halftruth_shared.results.caveats import few
 from halftruth_shared.results.charts import Chart
 from halftruth_shared.results.claims import Claim
-from halftruth_shared.results.layout import Arranged, Cell, Grid
+from halftruth_shared.results.layout import Arranged, Cell, Grid, in_words
 from halftruth_shared.results.showing import contradicted, of_reports
-from halftruth_shared.results.wording import number, share, share_interval
+from halftruth_shared.results.wording import half_width, number, share, share_interval
+from halftruth_shared.texts import NARROW_SPACE
 
 from ..estimation.association import by_design
+from ..estimation.counts import CountsKey, RecentResults, key_of
 from ..estimation.independence import Departures, JointTest
-from ..estimation.intervals import table_intervals
+from ..estimation.intervals import SHARE, table_intervals
 from ..estimation.selection import listed_alpha
 from . import overview
 from .answering import answer
@@ -33,17 +38,17 @@ from .labels import labels_of
 #: Level of intervals, and 1 − probability of stating any false association.
 _CONFIDENCE = 0.95
 
-#: Largest numbers of listed associations, and of questions named as not usable.
-_SHOWN, _NAMED = 10, 10
+#: Largest numbers of listed associations, of those among the findings, and of named questions.
+_SHOWN, _FOUND, _NAMED = 10, 3, 20
 
 
 @dataclass(frozen=True)
 class SurveyReport:
     """Report about a survey.
 
-    There is a chart for each question, with its label as the title. `claim` is the claim of the
-    summary, and `methods` are titles and texts of paragraphs. Nothing can be concluded from the
-    estimates that `not_usable` names.
+    `findings` come first, then the `precision` of the questions, one line for each grade, and what
+    is `unknown`. There is a chart for each question, with its label as the title. `claim` is the
+    claim of the summary, and `methods` are titles and texts of paragraphs.
     """
 
     title: str
@@ -54,28 +59,133 @@ class SurveyReport:
     claim: Claim
     summary: str
     methods: tuple[tuple[str, str], ...]
-    not_usable: tuple[str, ...]
+    findings: tuple[str, ...]
+    precision: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+
+class Associations(NamedTuple):
+    """Claim about all pairs of questions, and a line for each pair with the strongest evidence.
+
+    No report asks `apart` further pairs together.
+    """
+
+    claim: Claim
+    grid: Grid
+    apart: int
 
 
 def survey_report(counted: AnalysisContext) -> SurveyReport:
     """Return the report about a survey."""
     survey = counted.survey
     result = answer(overview.ANALYSIS, counted, OverviewQuery(confidence=_CONFIDENCE))
-    impossible = {name for each in result.contradictions for name in each.attributes}
     labels = labels_of(survey)
     tables = overview.ANALYSIS.present(result, labels).parts
-    claim, associations = _associations(counted, impossible, labels)
+    found = find_associations(counted)
     counted_on = overview.period([*counted.days])
     return SurveyReport(
         title=survey.title_in(),
         lead=f"{', '.join(filter(None, [of_reports(result), counted_on]))}.",
         charts=tuple(_charts(survey, result, tables[0].block, labels)),
         tables=tuple(tables),
-        associations=associations,
-        claim=claim,
-        summary=_state(claim),
+        associations=found.grid,
+        claim=found.claim,
+        summary=_state(found.claim),
         methods=tuple(_methods(survey)),
-        not_usable=tuple(_not_usable(result, labels)),
+        findings=tuple(_findings(result, found, labels)),
+        precision=tuple(_precision(result, labels)),
+        unknown=tuple(_unknown(result, found, labels)),
+    )
+
+
+#: Associations by counts, for lists of many surveys.
+_KEPT = RecentResults[CountsKey, Associations](64)
+
+
+def find_associations(counted: AnalysisContext) -> Associations:
+    """Test all pairs of questions that reports ask together, in groups of answers if they do."""
+    counted = counted.read_for(MeasuresQuery())
+    return _KEPT.get(key_of(counted.survey, counted.counts), lambda: _associations(counted))
+
+
+def brief_findings(counted: AnalysisContext) -> list[str]:
+    """Return the main findings of a survey in two lines, for lists of surveys."""
+    found, labels = find_associations(counted), labels_of(counted.survey)
+    result = answer(overview.ANALYSIS, counted, OverviewQuery(confidence=_CONFIDENCE))
+    if found.claim.kind == "associated":
+        first = f"{_count(found.claim)}. Strongest evidence: {next(_together(found))}"
+    else:
+        first = _state(found.claim).partition(". ")[0].rstrip(".") + "."
+    said = [overview.ANALYSIS.state(result, claim, labels) for claim in result.claims[1:]]
+    return [*contradicted(result, labels), *([first] if found.claim.count else []), *said]
+
+
+def _findings(result: Result[OverviewQuery], found: Associations, labels: Labels) -> Iterator[str]:
+    """Yield the associations with the strongest evidence, and the shares of yes/no questions."""
+    if found.claim.kind == "associated":
+        yield f"{_count(found.claim)} (false discovery rate 5{NARROW_SPACE}%)."
+        yield from islice(_together(found), _FOUND)
+    elif found.claim.count:
+        yield _state(found.claim).partition(". ")[0].rstrip(".") + "."
+    shares = [result.rows[place] for place in result.places("share", answer="yes")]
+    known = [row for row in shares if row.reliability != "not usable" and row.value is not None]
+    if known:
+        said = "; ".join(f"{labels.question(row['question'])} {in_words(row)}" for row in known)
+        yield f"Yes, of all people: {said}."
+
+
+def _count(claim: Claim) -> str:
+    found = len(claim.rows)
+    return (
+        f"{number(found)} of {number(claim.count or 0)} pairs of questions"
+        f" {'is' if found == 1 else 'are'} significantly associated"
+    )
+
+
+def _together(found: Associations) -> Iterator[str]:
+    """Yield a sentence for each line of the table of associations."""
+    for answers, share_, interval, expected, _ in found.grid.rows:
+        yield f"{answers}: {share_} ({interval}) of people; {expected} if independent."
+
+
+def _precision(result: Result[OverviewQuery], labels: Labels) -> Iterator[str]:
+    """Yield a line for each grade of precision, with the questions that have it."""
+    doubtful = {each.values["question"]: each.values for each in _doubtful(result)}
+    grades: dict[str, list[str]] = {}
+    for name in dict.fromkeys(result.key("question").values):
+        grade = doubtful[name]["reliability"] if name in doubtful else "usable"
+        grades.setdefault(grade, []).append(name)
+    for grade in (each for each in ("usable", "barely usable", "not usable") if each in grades):
+        names = grades[grade]
+        margins = [doubtful[name]["margin"] for name in names if "margin" in doubtful.get(name, {})]
+        known = ""
+        if margins:
+            ends = dict.fromkeys(map(half_width, (min(margins), max(margins))))
+            known = f", shares known to {' to '.join(ends)}"
+        plural = "" if len(names) == 1 else "s"
+        listed = few([labels.quoted(name) for name in names], _NAMED)
+        yield f"{grade.capitalize()}: {number(len(names))} question{plural}{known} ({listed})."
+
+
+def _unknown(result: Result[OverviewQuery], found: Associations, labels: Labels) -> Iterator[str]:
+    """Yield what the reports cannot tell."""
+    yield from contradicted(result, labels)
+    if found.apart:
+        plural = "" if found.apart == 1 else "s"
+        yield (
+            f"No report asks {number(found.apart)} pair{plural} of questions together: whether they"
+            " are associated cannot be said."
+        )
+    if found.claim.kind == "untested" and found.claim.count:
+        yield _state(found.claim)
+    elif found.claim.count:
+        yield (
+            "Pairs that are not significant may still be associated: weak associations cannot be"
+            " seen in perturbed reports."
+        )
+    yield (
+        "Intervals cover perturbation and sampling, and nothing of people who did not take part or"
+        " did not answer truly."
     )
 
 
@@ -108,13 +218,13 @@ def _doubtful(result: Result[OverviewQuery]) -> list[Caveat]:
     return [each for each in result.caveats if each.code == "precision"]
 
 
-def _associations(
-    counted: AnalysisContext, impossible: Collection[str], labels: Labels
-) -> tuple[Claim, Grid]:
+def _associations(counted: AnalysisContext) -> Associations:
     """Test all pairs of questions that are not associated by design.
 
     Questions whose reports contradict the mechanism are left out.
     """
+    labels = labels_of(counted.survey)
+    impossible = {name for each in counted.contradictions for name in each.attributes}
     header = [
         "answers together",
         "share",
@@ -124,14 +234,15 @@ def _associations(
     ]
     estimator = counted.estimator
     possible = [name for name in estimator.schema.names if name not in impossible]
-    pairs = filter(estimator.identified, combinations(possible, 2))
-    names = [pair for pair in pairs if not by_design(estimator.schema, *pair)]
+    pairs = [pair for pair in combinations(possible, 2) if not by_design(estimator.schema, *pair)]
+    names = [pair for pair in pairs if estimator.identified(pair)]
+    apart = len(pairs) - len(names)
     test = JointTest([Departures(estimator.table(pair)) for pair in names])
     if not test.tested.any():
-        return Claim(kind="untested", count=len(names)), Grid(header, [])
+        return Associations(Claim(kind="untested", count=len(names)), Grid(header, []), apart)
     significant = test.adjusted <= 1 - _CONFIDENCE
     if not significant.any():
-        return Claim(kind="none found", count=len(names)), Grid(header, [])
+        return Associations(Claim(kind="none found", count=len(names)), Grid(header, []), apart)
     # The listed answers were selected among all cells.
     alpha = listed_alpha(_CONFIDENCE, int(significant.sum()), int(test.tested.sum()))
     order = np.argsort(test.clearest, kind="stable")[::-1]
@@ -139,7 +250,7 @@ def _associations(
     lines = [_line(counted.survey, each, alpha, labels) for each in strongest[:_SHOWN]]
     rate, rows = round(1 - _CONFIDENCE, 9), list(range(len(strongest)))
     claim = Claim(kind="associated", rows=rows, rate=rate, by_rate=True, count=len(names))
-    return claim, Grid(header, lines)
+    return Associations(claim, Grid(header, lines), apart)
 
 
 def _line(survey: Survey, departures: Departures, alpha: float, labels: Labels) -> list[Cell]:
@@ -148,7 +259,8 @@ def _line(survey: Survey, departures: Departures, alpha: float, labels: Labels) 
     cell = np.unravel_index(np.nanargmax(np.abs(scores)), scores.shape)
     known = [survey.schema.attributes[j] for j in survey.schema.positions(table.axes)]
     answers = {a.name: a.categories[code] for a, code in zip(known, cell, strict=True)}
-    lower, upper = (float(ends[cell]) for ends in table_intervals(table, 1 - alpha))
+    ends = (float(ends[cell]) for ends in table_intervals(table, 1 - alpha))
+    lower, upper = (min(max(end, SHARE.lower), SHARE.upper) for end in ends)
     value, expected = float(table.value[cell]), float(departures.expected[cell])
     residual = float(departures.residuals[cell])
     return [
@@ -171,10 +283,9 @@ def _state(claim: Claim) -> str:
             " associations cannot be seen in perturbed reports."
         )
     return (
-        f"{number(len(claim.rows))} of {many} pairs of questions are significantly associated"
-        f" ({rate}). Those with the strongest evidence come first, each with the two answers that"
-        " depart most from independence. Other pairs may still be associated; the reports cannot"
-        " show it."
+        f"{_count(claim)} ({rate}). Those with the strongest evidence come first, each with the two"
+        " answers that depart most from independence. Other pairs may still be associated; the"
+        " reports cannot show it."
     )
 
 
@@ -219,16 +330,4 @@ def _methods(survey: Survey) -> list[tuple[str, str]]:
     ]
     return (
         rows if len(survey.schema.names) > 1 else [row for row in rows if row[0] != "Associations"]
-    )
-
-
-def _not_usable(result: Result[OverviewQuery], labels: Labels) -> list[str]:
-    doubtful = _doubtful(result)
-    lines = contradicted(result, labels)
-    lines += [each.in_words(labels) for each in doubtful[:_NAMED]]
-    left = len(doubtful) - _NAMED
-    return (
-        [*lines, f"{number(left)} more questions; each says so in its chart."]
-        if left > 0
-        else lines
     )

@@ -16,8 +16,9 @@ from .sources import counted_in
 def report(survey: str, output: str | None, database: str) -> None:
     """Write a page with the results of SURVEY, to read and print.
 
-    SURVEY is the id of a survey. The page has all questions with their charts, the strongest
-    associations, the methods, and the estimates that are not usable.
+    SURVEY is the id of a survey. The page begins with the findings, how precise they are and what
+    cannot be said. Then come all questions with their charts, the strongest associations, and the
+    methods.
     """
     with counted_in(database, survey) as counted:
         page = as_file(survey_report(counted))

@@ -290,7 +290,7 @@ def test_contradictory_reports_yield_the_closest_possible_shares():
     assert result.find("effective_reports", question="cheats").value is None
     assert result.find("effective_reports", question="smokes").value > 0
     report = survey_report(contradictory())
-    assert report.not_usable[0].startswith("No shares of answers explain the reports of ")
+    assert report.unknown[0].startswith("No shares of answers explain the reports of ")
     assert not any("cheats" in str(row) for row in report.associations.rows)
 
 

@@ -144,7 +144,8 @@ def test_no_sentence_or_title_contains_the_full_text_of_a_question(study, name, 
 def test_a_report_quotes_full_questions_only_on_their_own(study):
     report = survey_report(study)
     long = pieces()
-    sentences = [report.title, report.lead, report.summary, *report.not_usable]
+    sentences = [report.title, report.lead, report.summary]
+    sentences += [*report.findings, *report.precision, *report.unknown]
     sentences += [text for chart in report.charts for text in of_chart(chart)]
     sentences += [str(cell) for row in report.associations.rows for cell in row]
     quoting = {text for text in sentences if any(piece in text for piece in long)}
