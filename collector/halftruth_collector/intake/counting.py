@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 from halftruth_shared import HalftruthError, ReportError
 from halftruth_shared.protocol.reports import Receipt, Report
+from halftruth_shared.protocol.terms import Terms
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, literal_column, select
 from sqlalchemy.sql import Select
 
@@ -33,7 +34,7 @@ from ..errors import (
 from ..store import reports as rows
 from ..store.database import Database, lock_compacted
 from ..store.reports import CountStore, DailyOutcomes
-from ..store.surveys import SurveyStore, closed_reason, report_count
+from ..store.surveys import SurveyStore, read_terms, report_count, why_closed
 from ..store.tables import COUNTED, REPEATED, surveys
 from .batching import GroupCommit
 from .checking import (
@@ -229,8 +230,11 @@ class ReportStore(CountStore):
         for name in sorted({item.survey_id for item in items}):
             row = connection.execute(self._lock_survey, {"id": name}).first()
             if row is not None:
-                plans[name] = _Plan(row, closed_reason(row.closed_by, row.closes_at, now))
-        if len(plans) > 1 or any(plan.row.max_reports is not None for plan in plans.values()):
+                terms = read_terms(row.terms).terms
+                # The quota is checked against the number of new reports.
+                closed = why_closed(row.closed_by, terms, now)
+                plans[name] = _Plan(row, terms, closed)
+        if len(plans) > 1 or any(plan.terms.max_reports is not None for plan in plans.values()):
             # Only a single survey without a quota uses the tables in the order of a compaction.
             lock_compacted(connection)
         for plan in plans.values():
@@ -258,6 +262,7 @@ class _Plan:
     ----------
     row : Row
         Row of the survey, locked (shared) against closing and replacing until the transaction ends.
+    terms : Terms
     closed : str or None
         Reason why the survey is closed, apart from its quota.
     remaining_quota : int or None
@@ -275,6 +280,7 @@ class _Plan:
     """
 
     row: Row[*tuple[Any, ...]]
+    terms: Terms
     closed: str | None
     remaining_quota: int | None = None
     known: set[bytes] = field(default_factory=set)
@@ -287,12 +293,12 @@ class _Plan:
     def load(self, connection: Connection, items: Sequence[Batch]) -> None:
         """Read remaining quota, unused invitations and known ids for these batches."""
         number = self.row.number
-        if self.row.max_reports is not None:
+        if self.terms.max_reports is not None:
             if connection.dialect.name != "sqlite":
                 # SQLite has one writer. In PostgreSQL the lock on the survey's row is shared.
                 connection.execute(select(func.pg_advisory_xact_lock(_QUOTA_LOCK, number)))
-            self.remaining_quota = max(0, self.row.max_reports - report_count(connection, number))
-        if self.row.invitations:
+            self.remaining_quota = max(0, self.terms.max_reports - report_count(connection, number))
+        if self.terms.invitations:
             hashes = {hash_ for batch in items for hash_ in batch.invitations.values()}
             self.unused = rows.lock_unused(connection, number, hashes)
         # After locking the invitations: a transaction that spent one of them has committed its
@@ -306,9 +312,9 @@ class _Plan:
         Duplicates are accepted even then, so only these ids are looked up before the insert. All
         other duplicates are found by the insert itself.
         """
-        row = self.row
+        terms = self.terms
         may_be_full = self.closed is not None or self.remaining_quota is not None
-        if row.invitations or may_be_full or (row.sealing_key is None) == batch.sealed:
+        if terms.invitations or may_be_full or (terms.sealing_key is None) == batch.sealed:
             return batch.cells
         return batch.invitations
 
@@ -337,10 +343,7 @@ def _survey_row(is_sqlite: bool) -> Select[*tuple[Any, ...]]:
             surveys.c.id,
             surveys.c.digest,
             surveys.c.closed_by,
-            surveys.c.invitations,
-            surveys.c.sealing_key,
-            surveys.c.closes_at,
-            surveys.c.max_reports,
+            surveys.c.terms,
             surveys.c.purged_at,
             shard,
         )
@@ -359,14 +362,14 @@ def _decide(item: Batch, plan: _Plan | None) -> dict[bytes, bytes] | Exception:
         if id_ not in plan.known and id_ not in plan.cells
     }
     error = _check_survey(item, plan, new) or (
-        _check_invitations(item, new, plan.unused) if plan.row.invitations else None
+        _check_invitations(item, new, plan.unused) if plan.terms.invitations else None
     )
     if error is not None:
         return error
     plan.cells.update(new)
     if plan.remaining_quota is not None:
         plan.remaining_quota -= len(new)
-    if plan.row.invitations:
+    if plan.terms.invitations:
         spent = {id_: item.invitations[id_] for id_ in new}
         plan.invitations.update(spent)
         plan.unused.difference_update(spent.values())
@@ -383,8 +386,8 @@ def _receipt(item: Batch, new: dict[bytes, bytes], plan: _Plan) -> Receipt:
 
 
 def _check_survey(item: Batch, plan: _Plan, new: dict[bytes, bytes]) -> HalftruthError | None:
-    row = plan.row
-    if item.digest != row.digest:
+    terms = plan.terms
+    if item.digest != plan.row.digest:
         return stale_digest_error(item.survey_id)
     closed = _check_open(item, plan, new)
     if closed is not None:
@@ -392,9 +395,9 @@ def _check_survey(item: Batch, plan: _Plan, new: dict[bytes, bytes]) -> Halftrut
     if item.relayed:
         # The digest fixes the relay and its keys, and was compared before the reports were opened.
         return None
-    if new and item.sealed == (row.sealing_key is None):
+    if new and item.sealed == (terms.sealing_key is None):
         return unexpected_seal_error(0, sealed=item.sealed)
-    needless = [] if row.invitations else [id_ for id_ in new if id_ in item.invitations]
+    needless = [] if terms.invitations else [id_ for id_ in new if id_ in item.invitations]
     if needless:
         return unexpected_invitation_error(item.ids.index(needless[0]))
     return None
@@ -408,7 +411,7 @@ def _check_open(item: Batch, plan: _Plan, new: dict[bytes, bytes]) -> HalftruthE
     if plan.closed in ("operator", "relay"):
         return SurveyClosed(f"{survey} is closed", field="survey")
     if plan.closed == "deadline":
-        moment = plan.row.closes_at
+        moment = plan.terms.closes_at
         return DeadlinePassed(
             f"{survey} is closed since {moment:%Y-%m-%d %H:%M:%S} UTC", field="closes_at"
         )

@@ -8,14 +8,15 @@ from typing import Annotated
 
 from halftruth_shared import ParameterError
 from halftruth_shared.protocol.base import Message, PublicKey
+from halftruth_shared.protocol.terms import SignedTerms
 from msgspec import Meta
-from sqlalchemy import select, update
 
 from ..collector_store import Store
 from ..confirmation import require
 from ..store.database import advisory_lock, insert
-from ..store.keys import KnownKey
-from ..store.tables import revoked_keys, surveys
+from ..store.keys import KnownKey, find_signed
+from ..store.surveys import find, update_survey, write_terms
+from ..store.tables import revoked_keys
 from .base import KEY, Call, Command, Table, action, number
 
 
@@ -95,10 +96,7 @@ def revoke_key(store: Store, key: str, *, confirm: str | None = None) -> list[st
     with store.database.writing() as connection:
         # Prevent new signatures by the key until the commit.
         advisory_lock(connection)
-        statement = select(surveys.c.id).where(surveys.c.signature_key == key)
-        # Lock surveys in the same order as counting does, to avoid deadlocks.
-        statement = statement.order_by(surveys.c.id).with_for_update()
-        unsigned = sorted(connection.execute(statement).scalars())
+        unsigned = [id for id, by in find_signed(connection).items() if by == key]
         signed = f"{number(len(unsigned), 'survey')} would lose its own"
         reason = f"its signatures would never be accepted again, and {signed}"
         require(confirm, key, reason=reason, done="revoked")
@@ -107,11 +105,10 @@ def revoke_key(store: Store, key: str, *, confirm: str | None = None) -> list[st
             .values(key=key, revoked_at=datetime.now(UTC))
             .on_conflict_do_nothing()
         )
-        connection.execute(
-            update(surveys)
-            .where(surveys.c.signature_key == key)
-            .values(signature_key=None, signature=None)
-        )
+        # Surveys are locked in the same order as in counting, to avoid deadlocks.
+        for id in unsigned:
+            stored = find(connection, id, lock=True)
+            update_survey(connection, stored, terms=write_terms(SignedTerms(terms=stored.terms)))
         revoke_key.log(store, connection, key, ", ".join(unsigned))
     return unsigned
 

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, get_args
 from halftruth_shared import DomainTooLarge, ParameterError, SchemaError, Survey, SurveyError
 from halftruth_shared.protocol.base import Message, Request
 from halftruth_shared.protocol.surveys import PublishedSurvey
-from halftruth_shared.protocol.terms import Signature, Terms
+from halftruth_shared.protocol.terms import Signature, SignedTerms, Terms
 from msgspec import UNSET, Meta, UnsetType
 from sqlalchemy import Connection, select
 
@@ -29,8 +29,8 @@ from ..store.surveys import (
     find,
     has_reports,
     report_count,
-    term_columns,
     update_survey,
+    write_terms,
 )
 from ..store.tables import audit, surveys
 from .base import SURVEY, Call, Command, Form, Offer, Table, action, number
@@ -220,8 +220,10 @@ def publish_survey(
         if signature:
             # Exclude revocations of its key until the commit.
             advisory_lock(connection)
-        values, messages = change_terms(connection, survey, Terms(), None, terms, signature)
-        first = document | term_columns(Terms(), None) | values | listing
+        signed, messages = change_terms(
+            connection, survey, SignedTerms(terms=Terms()), terms, signature
+        )
+        first = document | listing | {"terms": write_terms(signed)}
         added = connection.execute(
             insert(connection, surveys)
             .values(id=survey.id, invited=0, withdrawn=0, **first)
@@ -235,16 +237,13 @@ def publish_survey(
             known = as_stored(connection.execute(statement).one())
             is_other = known.digest != survey.digest
             by = None if is_other and signature is UNSET else signature
-            values, messages = change_terms(
-                connection, survey, known.terms, known.signature, terms, by
-            )
+            signed, messages = change_terms(connection, survey, known.signed, terms, by)
             if is_other:
-                counted = has_reports(connection, known.number)
-                next_state(survey.id, known.state, "replace", has_reports=counted)
-                values |= document
-            elif not values and not listing:
+                _next(connection, known, "replace")
+            elif signed == known.signed and not listing:
                 return []
-            update_survey(connection, known, **values, **listing)
+            changed = document if is_other else {}
+            update_survey(connection, known, terms=write_terms(signed), **changed, **listing)
         detail = [survey.digest, *messages]
         detail += ["unlisted"] if unlisted else []
         publish_survey.log(store, connection, survey.id, "; ".join(detail))
@@ -468,12 +467,17 @@ def delete_survey(store: Store, id: str, *, confirm: str | None = None) -> Delet
     return done
 
 
-def move(
-    connection: Connection, stored: StoredSurvey, event: Event, state: State | None = None
-) -> bool:
+def _next(connection: Connection, stored: StoredSurvey, event: Event) -> tuple[State, State]:
+    """Return the state of a survey now, and its state after an event."""
+    now, number = datetime.now(UTC), stored.number
+    before = stored.state(now, report_count(connection, number))
+    counted = has_reports(connection, number)
+    return before, next_state(stored.id, before, event, has_reports=counted)
+
+
+def move(connection: Connection, stored: StoredSurvey, event: Event) -> bool:
     """Change the state of a survey by an event, and return whether it changed."""
-    before = state or stored.state
-    after = next_state(stored.id, before, event, has_reports=has_reports(connection, stored.number))
+    before, after = _next(connection, stored, event)
     if after == before:
         return False
     update_survey(connection, stored, **_columns(after, stored.closed_at, stored.closed_by))

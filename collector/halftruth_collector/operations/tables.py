@@ -99,12 +99,12 @@ def purge(store: Store, closed_for: int, *, confirm: str | None = None) -> list[
     with store.database.writing() as connection:
         lock_compacted(connection)
         ended = find_ended(connection, datetime.now(UTC), closed_for)
-        would = {stored.id: count_purged(connection, stored) for stored, _ in ended}
+        would = {stored.id: count_purged(connection, stored) for stored in ended}
         require_purge(
             confirm, {id: w.in_words for id, w in would.items() if w.has_rows}, closed_for
         )
-        for stored, state in ended:
-            move(connection, stored, "purge", state)
+        for stored in ended:
+            move(connection, stored, "purge")
             if stored.status == "open":
                 detail = "its deadline had passed or its quota was full"
                 close_survey.log(store, connection, stored.id, detail)

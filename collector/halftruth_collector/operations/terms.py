@@ -9,14 +9,14 @@ from typing import Any
 import msgspec
 from halftruth_shared import ParameterError, Survey
 from halftruth_shared.protocol.surveys import PublishedSurvey
-from halftruth_shared.protocol.terms import Signature, Terms, TermsChange, TermsPatch
+from halftruth_shared.protocol.terms import Signature, SignedTerms, Terms, TermsChange, TermsPatch
 from msgspec import UNSET, UnsetType
 from sqlalchemy import Connection, exists, select
 
 from ..collector_store import Store
 from ..errors import SignatureRefused
 from ..store.database import advisory_lock
-from ..store.surveys import find, term_columns, update_survey
+from ..store.surveys import find, update_survey, write_terms
 from ..store.tables import revoked_keys
 from .base import SURVEY, Call, Command, action
 
@@ -68,11 +68,11 @@ def set_terms(
             # Exclude revocations of its key until the commit.
             advisory_lock(connection)
         stored = find(connection, id, lock=True)
-        values, messages = change_terms(
-            connection, stored.survey(), stored.terms, stored.signature, terms, signature
+        signed, messages = change_terms(
+            connection, stored.survey(), stored.signed, terms, signature
         )
-        if values:
-            update_survey(connection, stored, **values)
+        if signed != stored.signed:
+            update_survey(connection, stored, terms=write_terms(signed))
             set_terms.log(store, connection, id, "; ".join(messages))
     return messages
 
@@ -109,38 +109,54 @@ def check_keys(available: Available, survey: Survey, sealing_key: str | None) ->
 def change_terms(
     connection: Connection,
     survey: Survey,
-    terms: Terms,
-    signed: Signature | None,
+    before: SignedTerms,
     changes: Changes,
     signature: Signature | UnsetType | None,
-) -> tuple[dict[str, object], list[str]]:
-    """Return the changed columns of a survey, and the changed terms with old and new values."""
-    new = msgspec.structs.replace(terms, **named(changes))
+) -> tuple[SignedTerms, list[str]]:
+    """Merge changes into the terms of a survey.
+
+    Returns
+    -------
+    SignedTerms
+        The new terms with their signature.
+    list of str
+        Changed terms with their old and new values.
+
+    Raises
+    ------
+    ParameterError, SignatureRefused
+        See :func:`set_terms`.
+    """
+    terms = msgspec.structs.replace(before.terms, **named(changes))
     if survey.relay is not None:
-        survey.relay.check_terms(new)
+        survey.relay.check_terms(terms)
     if survey.series is not None:
-        survey.series.check_terms(new)
+        survey.series.check_terms(terms)
     if signature is UNSET:
-        signature = signed
-        if signed is not None and new != terms:
+        signature = before.signature
+        if signature is not None and terms != before.terms:
             raise ParameterError(
-                f"signature: the terms are signed by {signed.key}; expected a signature of the"
+                f"signature: the terms are signed by {signature.key}; expected a signature of the"
                 " new ones, or none (--no-signature, or null)",
                 field="signature",
             )
     elif signature is not None:
-        _check_signature(connection, survey.digest, new, signature)
-    old = term_columns(terms, signed)
-    row = {
-        name: value for name, value in term_columns(new, signature).items() if value != old[name]
-    }
-    messages = [
-        f"{name.replace('signature_key', 'signature')}: "
-        f"{_describe_term(old[name])} → {_describe_term(value)}"
-        for name, value in row.items()
-        if name != "signature"
+        _check_signature(connection, survey.digest, terms, signature)
+    after = SignedTerms(terms=terms, signature=signature)
+    return after, _describe_changes(before, after)
+
+
+def _describe_changes(before: SignedTerms, after: SignedTerms) -> list[str]:
+    old, new = (
+        msgspec.structs.asdict(each.terms)
+        | {"signature": None if each.signature is None else each.signature.key}
+        for each in (before, after)
+    )
+    return [
+        f"{name}: {_describe_term(old[name])} → {_describe_term(value)}"
+        for name, value in new.items()
+        if value != old[name]
     ]
-    return row, messages
 
 
 def _describe_term(value: object) -> str:

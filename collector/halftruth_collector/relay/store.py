@@ -8,12 +8,14 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple, cast
 
 from halftruth_shared import ParameterError, Relay, Survey
+from halftruth_shared.protocol.terms import Terms
 from sqlalchemy import Connection, bindparam, exists, func, select
 from sqlalchemy.engine import Row
 
 from ..collector_store import OpenStore, check_existing
 from ..errors import UnknownSurvey
 from ..store.parsed import parsed_surveys
+from ..store.surveys import Closer, why_closed
 from ..store.tables import relay_reports, relay_surveys, surveys
 
 #: Status of a survey: accepts reports; closed; closed with reports released to be passed on; closed
@@ -62,7 +64,8 @@ class RegisteredSurvey:
 
     def is_open(self, now: datetime) -> bool:
         """Return whether new reports are accepted."""
-        return self.status == "open" and (self.closes_at is None or now < self.closes_at)
+        closed_by: Closer | None = None if self.status == "open" else "relay"
+        return why_closed(closed_by, Terms(closes_at=self.closes_at), now) is None
 
 
 class Held(NamedTuple):

@@ -16,9 +16,11 @@ from typing import Any
 import msgspec
 from halftruth_shared import ParameterError, Survey
 from halftruth_shared.protocol.base import Message
+from halftruth_shared.protocol.terms import SignedTerms, Terms
 from sqlalchemy import insert
 
 from .sqlite_files import PAGE, new_file
+from .surveys import write_terms
 from .tables import cells, surveys
 
 #: Largest number of parts; a part of a billion ids fits into memory.
@@ -96,8 +98,7 @@ def survey_row(survey: Survey, sealing_key: str | None) -> dict[str, Any]:
         "published_at": now,
         "closed_at": None if is_open else now,
         "closed_by": None if is_open else "operator",
-        "invitations": False,
-        "sealing_key": sealing_key,
+        "terms": write_terms(SignedTerms(terms=Terms(sealing_key=sealing_key))),
         "invited": 0,
         "withdrawn": 0,
     }

@@ -19,8 +19,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import numpy as np
 from halftruth_shared import ParameterError, ReportSpace, Survey
+from halftruth_shared.protocol.terms import SignedTerms
 from sqlalchemy import (
     Column,
     ColumnElement,
@@ -38,7 +40,7 @@ from . import counts_folder
 from .database import insert
 from .reports import SHARDS, add_counts, add_ids, add_outcomes, by_day
 from .sqlite_files import PAGE, Progress, copy, existing_file, pages
-from .surveys import StoredSurvey, has_reports
+from .surveys import StoredSurvey, has_reports, read_terms, write_terms
 from .tables import (
     COUNTED,
     cells,
@@ -202,7 +204,7 @@ def count_rows(
     progress: Progress | None,
 ) -> Imported:
     """Count packed reports with their ids, each id once (deduplication)."""
-    row = dict.fromkeys(surveys.c.keys()) | {"shared_devices": False, "unlisted": False}
+    row = dict.fromkeys(surveys.c.keys()) | {"unlisted": False}
     published = SimpleNamespace(**row | counts_folder.survey_row(survey, None))
     counted = repeated = 0
     number = _known_survey(connection, published, True).number
@@ -265,7 +267,8 @@ def _check_invitations(connection: Connection, known: Any, exported: Any) -> Non
     A collector and a copy restored from its back-up have the same invitations, but the two reports
     of one invitation have different ids.
     """
-    invited = any(row.invitations or row.invited for row in (known, exported))
+    both = (known, exported)
+    invited = any(read_terms(row.terms).terms.invitations or row.invited for row in both)
     if invited and (known.invited or has_reports(connection, known.number)):
         raise ParameterError(
             f"file: survey '{known.id}' has invitations, and another collector may have taken a"
@@ -336,6 +339,14 @@ def _check_cells(space: ReportSpace, packed: Sequence[bytes]) -> None:
         raise _damaged("one of its reports does not fit its survey")
 
 
+def _read_terms(exported: Any) -> SignedTerms:
+    """Return the terms of an exported survey."""
+    try:
+        return read_terms(exported.terms)
+    except (msgspec.DecodeError, TypeError):
+        raise _damaged("the terms of its survey are none") from None
+
+
 def _purged(survey_id: str) -> ParameterError:
     return ParameterError(
         f"survey: the ids of '{survey_id}' were purged, so that nobody can tell which reports were"
@@ -354,9 +365,11 @@ def _known_survey(connection: Connection, exported: Any, of_files: bool) -> Any:
     # Invitations are not copied from the collector that issued them.
     row |= {"invited": 0, "withdrawn": 0}
     del row["number"]
-    revoked = select(revoked_keys).where(revoked_keys.c.key == exported.signature_key)
-    if connection.execute(revoked).first() is not None:
-        row |= {"signature_key": None, "signature": None}
+    signed = _read_terms(exported)
+    if signed.signature is not None:
+        revoked = select(revoked_keys).where(revoked_keys.c.key == signed.signature.key)
+        if connection.execute(revoked).first() is not None:
+            row["terms"] = write_terms(SignedTerms(terms=signed.terms))
     connection.execute(
         insert(connection, surveys)
         .values(row)
@@ -371,13 +384,14 @@ def _known_survey(connection: Connection, exported: Any, of_files: bool) -> Any:
         )
     if known.purged_at is not None:
         raise _purged(exported.id)
-    if of_files and known.invitations:
+    terms = read_terms(known.terms).terms
+    if of_files and terms.invitations:
         raise ParameterError(
             f"file: survey '{exported.id}' asks for invitations here, which nothing spends but"
             " reports that are sent to a collector; expected a survey without",
             field="file",
         )
-    if of_files and known.sealing_key is not None and exported.sealing_key is None:
+    if of_files and terms.sealing_key is not None and signed.terms.sealing_key is None:
         raise ParameterError(
             f"file: survey '{exported.id}' takes sealed reports only, and those of the file were"
             " open; expected counts with --sealed-to",

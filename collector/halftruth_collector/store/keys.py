@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 from halftruth_shared import HalftruthError, KeyFileError
 from halftruth_shared.protocol.base import Message, PublicKey
 from msgspec import Meta
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from .database import Database
+from .surveys import read_terms
 from .tables import revoked_keys, surveys
 
 if TYPE_CHECKING:
@@ -40,20 +41,23 @@ class KeyStore:
     def all(self) -> list[KnownKey]:
         """Return keys that signed a survey, and revoked keys."""
         with self._database.reading() as connection:
-            signed = connection.execute(
-                select(surveys.c.signature_key, surveys.c.id)
-                .where(surveys.c.signature_key.is_not(None))
-                .order_by(surveys.c.id)
-            ).all()
+            signed = find_signed(connection)
             revoked = {row.key: row.revoked_at for row in connection.execute(select(revoked_keys))}
         return [
             KnownKey(
                 key=key,
-                surveys=[row.id for row in signed if row.signature_key == key],
+                surveys=[id for id, by in signed.items() if by == key],
                 revoked_at=revoked.get(key),
             )
-            for key in sorted({row.signature_key for row in signed} | revoked.keys())
+            for key in sorted({*signed.values(), *revoked})
         ]
+
+
+def find_signed(connection: Connection) -> dict[str, str]:
+    """Return the public key that signed each signed survey, by the id of the survey."""
+    rows = connection.execute(select(surveys.c.id, surveys.c.terms).order_by(surveys.c.id))
+    signed = ((row.id, read_terms(row.terms).signature) for row in rows)
+    return {id: signature.key for id, signature in signed if signature is not None}
 
 
 class SealingKeyFile:

@@ -11,13 +11,13 @@ Existing back-ups and exports are not changed.
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Annotated
+from typing import Annotated, Any
 
 from halftruth_shared.protocol.base import Message
 from msgspec import Meta
-from sqlalchemy import ColumnElement, Connection, Table, and_, delete, exists, func, or_, select
+from sqlalchemy import Connection, Row, Table, delete, func, select
 
-from .surveys import State, StoredSurvey, as_stored, report_count, report_count_query, update_survey
+from .surveys import StoredSurvey, as_stored, report_count, report_count_query, update_survey
 from .tables import COUNTED, REPORT_TABLES, daily_outcomes, invitations, report_ids, surveys, tokens
 
 #: Default number of days between the end of a survey and purging it, for retries of reports.
@@ -87,48 +87,42 @@ def purge_rows(connection: Connection, stored: StoredSurvey) -> Deleted:
     return Deleted(id=stored.id, ids=ids, invitations=unused)
 
 
-def find_ended(
-    connection: Connection, now: datetime, days: int
-) -> list[tuple[StoredSurvey, State]]:
-    """Lock and return the unpurged surveys that ended `days` days ago or earlier, with states."""
-    rows = connection.execute(
-        select(surveys)
-        .where(surveys.c.purged_at.is_(None), _ended(now, days))
-        # The same order as in counting, to avoid deadlocks.
-        .order_by(surveys.c.id)
-        .with_for_update()
-    ).all()
-    found: list[tuple[StoredSurvey, State]] = []
-    for stored in map(as_stored, rows):
-        closes_at = stored.terms.closes_at
-        is_past = closes_at is not None and closes_at <= now
-        by_terms: State = "deadline" if is_past else "quota"
-        found.append((stored, by_terms if stored.state == "open" else stored.state))
-    return found
+#: The row of each unpurged survey, with its reports and the last day on which one was counted.
+#: Rows are locked in the same order as in counting, to avoid deadlocks.
+_UNPURGED = (
+    select(
+        surveys,
+        report_count_query(surveys.c.number).label("reports"),
+        select(func.max(daily_outcomes.c.day))
+        .where(daily_outcomes.c.survey == surveys.c.number, daily_outcomes.c.outcome == COUNTED)
+        .scalar_subquery()
+        .label("last_day"),
+    )
+    .where(surveys.c.purged_at.is_(None))
+    .order_by(surveys.c.id)
+)
 
 
-def _ended(now: datetime, days: int) -> ColumnElement[bool]:
-    """Return the condition that a survey ended at least `days` days ago.
+def find_ended(connection: Connection, now: datetime, days: int) -> list[StoredSurvey]:
+    """Lock and return the unpurged surveys that ended `days` days ago or earlier."""
+    ended = [row.number for row in connection.execute(_UNPURGED) if _has_ended(row, now, days)]
+    # Surveys that accept reports are not locked.
+    locked = _UNPURGED.where(surveys.c.number.in_(ended)).with_for_update(of=surveys)
+    return [as_stored(row) for row in connection.execute(locked) if _has_ended(row, now, days)]
+
+
+def _has_ended(row: Row[*tuple[Any, ...]], now: datetime, days: int) -> bool:
+    """Return whether a survey ended at least `days` days ago.
 
     A survey ends when it is closed, at its deadline, or when its quota is full. The time at which
     the quota was full is not stored, and a deadline can be set to a past time. So in these two
     cases the day of the last counted report must also be at least `days` days ago.
     """
-    limit = now - timedelta(days=days)
-    counted_since = exists().where(
-        daily_outcomes.c.survey == surveys.c.number,
-        daily_outcomes.c.outcome == COUNTED,
-        daily_outcomes.c.day >= limit.date(),
-    )
-    passed = surveys.c.closes_at <= limit
-    full = surveys.c.max_reports <= report_count_query(surveys.c.number)
-    is_over: ColumnElement[bool] = or_(passed, full)
-    if days:
-        is_over = and_(is_over, ~counted_since)
-    return or_(
-        and_(surveys.c.status == "closed", surveys.c.closed_at <= limit),
-        and_(surveys.c.status == "open", is_over),
-    )
+    limit, stored = now - timedelta(days=days), as_stored(row)
+    if stored.closed_at is not None:
+        return stored.closed_at <= limit
+    is_over = stored.closed_because(limit, row.reports) is not None
+    return is_over and not (days and row.last_day is not None and row.last_day >= limit.date())
 
 
 def _count(connection: Connection, table: Table, stored: StoredSurvey) -> int:

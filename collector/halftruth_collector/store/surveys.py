@@ -10,7 +10,7 @@ import msgspec
 from halftruth_shared import Relay, Survey
 from halftruth_shared.protocol.base import Digest, Message
 from halftruth_shared.protocol.surveys import PublishedSurvey
-from halftruth_shared.protocol.terms import Signature, Terms
+from halftruth_shared.protocol.terms import Signature, SignedTerms, Terms
 from msgspec import Meta
 from sqlalchemy import (
     Column,
@@ -42,6 +42,20 @@ Reason = Literal[Closer, "deadline", "quota"]
 State = Literal["open", "deadline", "quota", "closed", "relay", "purged"]
 
 
+def why_closed(
+    closed_by: Closer | None, terms: Terms, now: datetime, reports: int = 0
+) -> Reason | None:
+    """Return the reason why a survey with this number of reports is closed; None if it is open.
+
+    This is the only place that decides it, for collectors and relays.
+    """
+    if closed_by is not None:
+        return closed_by
+    if terms.closes_at is not None and now >= terms.closes_at:
+        return "deadline"
+    return "quota" if terms.max_reports is not None and reports >= terms.max_reports else None
+
+
 @dataclass(frozen=True)
 class StoredSurvey:
     """A survey with its status and terms; `document` is the published canonical JSON."""
@@ -51,8 +65,7 @@ class StoredSurvey:
     digest: str
     document: str
     status: Status
-    terms: Terms
-    signature: Signature | None
+    signed: SignedTerms
     listed: bool
     published_at: datetime
     closed_at: datetime | None
@@ -60,11 +73,25 @@ class StoredSurvey:
     purged_at: datetime | None
 
     @property
-    def state(self) -> State:
-        """State of the survey, ignoring its deadline and its quota."""
+    def terms(self) -> Terms:
+        """Terms on which its reports are accepted."""
+        return self.signed.terms
+
+    @property
+    def signature(self) -> Signature | None:
+        """Signature of its digest and terms, if there is one."""
+        return self.signed.signature
+
+    def closed_because(self, now: datetime, reports: int) -> Reason | None:
+        """Return the reason why it is closed at a moment with some reports; None if it is open."""
+        return why_closed(self.closed_by, self.terms, now, reports)
+
+    def state(self, now: datetime, reports: int) -> State:
+        """Return its state at a moment with some reports."""
         if self.purged_at is not None:
             return "purged"
-        return "relay" if self.closed_by == "relay" else self.status
+        why = self.closed_because(now, reports)
+        return "open" if why is None else "closed" if why == "operator" else why
 
     def survey(self) -> Survey:
         """Return the parsed survey."""
@@ -132,12 +159,11 @@ class SurveyStore:
 
     def closed_because(self, stored: StoredSurvey) -> Reason | None:
         """Return the reason why a survey is closed now; None if it is open."""
-        limits, have = stored.terms, 0
-        if limits.max_reports is not None:
+        reports = 0
+        if stored.terms.max_reports is not None:
             with self._database.reading_reports() as connection:
-                have = report_count(connection, stored.number)
-        now = datetime.now(UTC)
-        return closed_reason(stored.closed_by, limits.closes_at, now, limits.max_reports, have)
+                reports = report_count(connection, stored.number)
+        return stored.closed_because(datetime.now(UTC), reports)
 
     def published(self, survey: str | StoredSurvey) -> PublishedSurvey:
         """Return the public description of a survey, by id or as it was read."""
@@ -206,36 +232,29 @@ def as_stored(row: Row[*tuple[Any, ...]]) -> StoredSurvey:
     """Return a survey from its row."""
     plain = ("number", "id", "digest", "document", "status", "closed_by")
     times = ("published_at", "closed_at", "purged_at")
-    signed = row.signature_key is not None
     return StoredSurvey(
         **{name: getattr(row, name) for name in (*plain, *times)},
-        terms=Terms(**{name: getattr(row, name) for name in Terms.__struct_fields__}),
-        signature=Signature(key=row.signature_key, value=row.signature) if signed else None,
+        signed=read_terms(row.terms),
         listed=not row.unlisted,
     )
+
+
+_decoder = msgspec.json.Decoder(SignedTerms)
+
+
+def read_terms(text: str) -> SignedTerms:
+    """Return the terms and the signature of a survey from their column."""
+    return _decoder.decode(text)
+
+
+def write_terms(signed: SignedTerms) -> str:
+    """Return the column of the terms and the signature of a survey."""
+    return msgspec.json.encode(signed).decode()
 
 
 def update_survey(connection: Connection, stored: StoredSurvey, **values: object) -> None:
     """Set columns of a survey."""
     connection.execute(update(surveys).where(surveys.c.number == stored.number).values(values))
-
-
-def closed_reason(
-    closed_by: Closer | None,
-    closes_at: datetime | None,
-    now: datetime,
-    quota: int | None = None,
-    have: int = 0,
-) -> Reason | None:
-    """Return the reason why a survey is closed; None if it is open.
-
-    `quota` and `have` are the largest and the present number of reports.
-    """
-    if closed_by is not None:
-        return closed_by
-    if closes_at is not None and now >= closes_at:
-        return "deadline"
-    return "quota" if quota is not None and have >= quota else None
 
 
 def report_count(connection: Connection, number: int) -> int:
@@ -291,9 +310,7 @@ _STATES = select(
 def _state(row: Row[*tuple[Any, ...]]) -> SurveyState:
     stored = as_stored(row)
     survey, signature, terms = stored.survey(), stored.signature, stored.terms
-    why = closed_reason(
-        stored.closed_by, terms.closes_at, datetime.now(UTC), terms.max_reports, row.reports
-    )
+    why = stored.closed_because(datetime.now(UTC), row.reports)
     return SurveyState(
         id=stored.id,
         title=survey.title_in(),
@@ -313,12 +330,3 @@ def _state(row: Row[*tuple[Any, ...]]) -> SurveyState:
         closed_at=stored.closed_at,
         purged_at=stored.purged_at,
     )
-
-
-def term_columns(terms: Terms, signature: Signature | None) -> dict[str, object]:
-    """Return the columns of a survey that hold its terms and their signature."""
-    return {
-        **msgspec.structs.asdict(terms),
-        "signature_key": None if signature is None else signature.key,
-        "signature": None if signature is None else signature.value,
-    }

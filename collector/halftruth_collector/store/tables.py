@@ -43,7 +43,7 @@ from sqlalchemy import (
 )
 
 #: Version of these tables, the last one of `migrations/versions`.
-VERSION = "0001"
+VERSION = "0002"
 
 #: Outcomes of reports that were counted, and of reports that had been counted before.
 COUNTED, REPEATED = "counted", "repeated"
@@ -78,13 +78,8 @@ surveys = Table(
     Column("closed_at", UtcDateTime),
     # Who closed it, "operator" or "relay"; null while it is open.
     Column("closed_by", String(8)),
-    Column("invitations", Boolean, nullable=False),
-    Column("sealing_key", String(64)),
-    Column("closes_at", UtcDateTime),
-    Column("max_reports", BigInteger),
-    Column("shared_devices", Boolean, nullable=False, server_default=false()),
-    Column("signature_key", String(64)),
-    Column("signature", String(128)),
+    # JSON of the terms with their signature; by default there are none.
+    Column("terms", Text, nullable=False, server_default='{"terms":{}}'),
     # Numbers of invitations that were issued and withdrawn.
     Column("invited", BigInteger, nullable=False),
     Column("withdrawn", BigInteger, nullable=False),

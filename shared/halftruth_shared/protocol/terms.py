@@ -1,7 +1,7 @@
 """Terms on which a collector accepts reports, and their signature."""
 
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -78,8 +78,3 @@ class TermsChange(Request, frozen=True, kw_only=True):
 
     terms: TermsPatch
     signature: Signature | UnsetType | None = UNSET
-
-    def changes(self) -> dict[str, Any]:
-        """The terms that change, by name."""
-        changed = msgspec.structs.asdict(self.terms)
-        return {name: value for name, value in changed.items() if value is not UNSET}

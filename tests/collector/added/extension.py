@@ -10,7 +10,7 @@ from halftruth_shared.protocol.base import Request
 from msgspec import UNSET, Meta
 
 from ..collector_store import Store
-from ..store.surveys import SurveyState, find, update_survey
+from ..store.surveys import SurveyState, find, update_survey, write_terms
 from .base import SURVEY, Call, Command, Form, Offer, action
 from .terms import change_terms
 
@@ -52,7 +52,6 @@ def extend_survey(store: Store, id: str, days: int) -> None:
         if terms.closes_at is None:
             raise ParameterError(f"survey '{id}': expected one with a deadline", field="survey")
         later = {"closes_at": terms.closes_at + timedelta(days=days)}
-        survey, signature = stored.survey(), stored.signature
-        values, _ = change_terms(connection, survey, terms, signature, later, UNSET)
-        update_survey(connection, stored, **values)
+        signed, _ = change_terms(connection, stored.survey(), stored.signed, later, UNSET)
+        update_survey(connection, stored, terms=write_terms(signed))
         extend_survey.log(store, connection, id, f"{days} days")

@@ -16,6 +16,7 @@ from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import StoreUnavailable
 from halftruth_collector.store.database import Database
+from halftruth_collector.store.tables import VERSION
 from halftruth_collector.survey_file import of_survey
 from halftruth_shared.protocol.sealing import create_sealing_key
 from installed import missing
@@ -151,7 +152,7 @@ def test_a_relative_path_is_named_absolutely_and_a_password_is_not(command, tmp_
     # Nothing was written.
     assert command(*words, "sqlite:///new.db") == (
         0,
-        "the tables are of version 0001 already\n",
+        f"the tables are of version {VERSION} already\n",
         "",
     )
     for url in (

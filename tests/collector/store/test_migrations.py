@@ -2,6 +2,7 @@
 
 import multiprocessing
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,10 @@ from halftruth_collector.errors import SchemaOutdated, StoreRefused, StoreUnavai
 from halftruth_collector.store import database
 from halftruth_collector.store.database import _MIGRATION_LOCK, Database
 from halftruth_collector.store.tables import COMPACTED, VERSION, metadata
-from sqlalchemy import create_engine, inspect
+from halftruth_shared.protocol.signing import OperatorKey, sign
+from halftruth_shared.protocol.terms import Terms
+from msgspec.structs import asdict
+from sqlalchemy import create_engine, inspect, text
 from sqlalchemy.exc import OperationalError
 from wire import PATIENCE
 
@@ -173,6 +177,73 @@ def test_a_fresh_database_can_be_migrated_before_it_is_used(fresh_database, raw,
     )
     assert all_rows(raw) == rows
     Store(fresh_database).close()
+
+
+EVERY = Terms(
+    invitations=True,
+    sealing_key="ab" * 32,
+    closes_at=datetime(2031, 3, 31, 22, tzinfo=UTC),
+    max_reports=500,
+    shared_devices=True,
+)
+
+
+def test_terms_in_columns_of_their_own_are_migrated(
+    fresh_database, raw, halftruth, survey, monkeypatch
+):
+    """A database of the first version keeps everything, and its surveys their terms and tokens."""
+    key = OperatorKey.create()
+    signature = sign(key, survey.digest, EVERY)
+    with monkeypatch.context() as patched:
+        patched.setattr(database, "VERSION", "0001")
+        raw.migrate()
+    plain = {
+        "status": "open",
+        "published_at": "2027-01-01 00:00:00.000000",
+        "invited": 0,
+        "withdrawn": 0,
+        "invitations": False,
+        "digest": survey.digest,
+        "document": survey.canonical_json.decode(),
+    }
+    terms = {**asdict(EVERY), "closes_at": "2031-03-31 22:00:00.000000"}
+    if not raw.is_sqlite:
+        plain["published_at"] += "+00:00"
+        # The same moment in another zone.
+        terms["closes_at"] = "2031-04-01 00:00:00+02:00"
+    signed = {"signature_key": signature.key, "signature": signature.value}
+    rows = {"signed": plain | terms | signed, "terms": plain | terms, "none": plain}
+    with raw.writing() as connection:
+        for number, (id, row) in enumerate(rows.items(), start=1):
+            row |= {"id": id, "number": number}
+            names = ", ".join(row)
+            values = ", ".join(f":{name}" for name in row)
+            connection.execute(text(f"INSERT INTO surveys ({names}) VALUES ({values})"), row)
+        token = "INSERT INTO tokens (id, hash, role, survey, created_at) VALUES"
+        token += " (:id, :hash, :role, 1, :at)"
+        values = {
+            "id": "12345678",
+            "hash": b"0" * 32,
+            "role": "analyst",
+            "at": plain["published_at"],
+        }
+        connection.execute(text(token), values)
+    assert "version 0001, expected 0002" in halftruth("survey", "list")[2]
+    assert halftruth("admin", "migrate")[1] == "migrated the tables from version 0001 to 0002\n"
+    with Store(fresh_database) as store:
+        found = {each.id: (each.terms, each.signature) for each in store.surveys.all()}
+        assert found == {
+            "signed": (EVERY, signature),
+            "terms": (EVERY, None),
+            "none": (Terms(), None),
+        }
+        assert [each.key for each in store.keys.all()] == [key.public]
+        assert [each.survey for each in store.tokens.all()] == ["signed"]
+        operations.set_terms(store, "terms", {"max_reports": None, "sealing_key": None})
+        assert store.surveys.get("terms").terms.max_reports is None
+    names = {column["name"] for column in inspect(raw.engine).get_columns("surveys")}
+    assert "terms" in names
+    assert not names & {*Terms.__struct_fields__, "signature", "signature_key"}
 
 
 @pytest.mark.parametrize("at", ["CREATE TABLE surveys", "CREATE TABLE audit", "COMMIT"])

@@ -243,7 +243,7 @@ def test_the_first_moment_at_which_a_survey_is_purged(
             stored = find(connection, "health")
             update_survey(connection, stored, status="closed", closed_at=closed_at)
         ended = find_ended(connection, THEN, 30)
-    assert [stored.id for stored, _ in ended] == ["health"] * is_over
+    assert [stored.id for stored in ended] == ["health"] * is_over
 
 
 def test_a_deadline_is_over_at_its_moment(filled):
@@ -251,7 +251,7 @@ def test_a_deadline_is_over_at_its_moment(filled):
     operations.set_terms(filled, "second", {"closes_at": THEN + MOMENT, "max_reports": 3})
     with filled.database.writing() as connection:
         ended = find_ended(connection, THEN, 0)
-    assert [(stored.id, state) for stored, state in ended] == [
+    assert [(stored.id, stored.state(THEN, 3)) for stored in ended] == [
         ("health", "deadline"),
         ("second", "quota"),
     ]

@@ -242,7 +242,7 @@ def test_a_backup_is_restored_only_into_an_empty_store(store, survey, elsewhere,
         operations.restore(store, file)
     rows_of(file, "UPDATE alembic_version SET version_num = '9999'")
     seal(file)
-    with pytest.raises(SchemaOutdated, match="of version 9999; expected 0001"):
+    with pytest.raises(SchemaOutdated, match="of version 9999; expected 0002"):
         operations.restore(elsewhere, file)
     assert contents(elsewhere) == before
 
