@@ -35,7 +35,7 @@ Row = dict[str, Any]
 _MAX_BYTES, _MAX_SHEET_TAGS, _MAX_TAGS, _MAX_CELLS = 100_000_000, 4_000_000, 1_000_000, 250_000
 
 #: Largest number of cells that are read again without the rows that pyxform refuses.
-_MAX_CELLS_AGAIN = 100_000
+_MAX_CELLS_AGAIN = 50_000
 
 #: Columns that are read, or have no effect on who is asked and on the answers. Any column that is
 #: in none of these lists makes its question unconfirmed.
@@ -102,7 +102,11 @@ _REFUSED = "refused"
 
 #: A name that is not in the form, and a row that is refused, in messages of pyxform.
 _ABSENT = re.compile(r"Could not find the name '([^']+)'")
+_SPACED = re.compile(r"Choice names with spaces .* in \[([^\[\]]+)\]$")
 _ROW = re.compile(r"\[row : (\d+)\]\s*(.*)")
+
+#: Names of the columns type and name.
+_TYPE, _NAME_COLUMNS = ("type", "command"), ("name", "value", "tag")
 
 _BEGIN = re.compile(r"(begin|end)[ _]+(\w+)(.*)", re.IGNORECASE)
 _CONTROLS = ("group", "repeat", "loop")
@@ -227,7 +231,7 @@ def _prepare(sheets: Any, draft: SurveyDraft) -> str | None:
     sheets.entities = None
     for row in sheets.survey:
         row.pop(_column(row, "save_to") or "", None)
-        kind = _column(row, "type", "command")
+        kind = _column(row, *_TYPE)
         found = _BEGIN.fullmatch(row[kind].strip()) if kind else None
         if kind and found:
             begin, what, rest = found[1].lower(), found[2].lower(), found[3]
@@ -264,31 +268,56 @@ def _build(sheets: Any, draft: SurveyDraft) -> tuple[Row, list[str]]:
 
 
 def _leave_out_row(sheets: Any, error: Exception, place: int, draft: SurveyDraft) -> str:
-    """Remove the question that pyxform refuses; return the reason."""
-    absent = _ABSENT.search(str(error))
-    if absent is not None:
+    """Remove the question, or the list of answers, that pyxform refuses; return the reason."""
+    message = " ".join(str(error).partition("\n")[0].split())
+    if absent := _ABSENT.search(message):
         # A condition on it cannot be translated, which makes its questions unconfirmed.
         [header] = sheets.survey_header
-        columns = [_column(header, "type", "command"), _column(header, "name", "value", "tag")]
+        columns = [_column(header, *names) for names in (_TYPE, _NAME_COLUMNS)]
         sheets.survey.append(dict(zip(columns, (f"{_REFUSED} {place}", absent[1]), strict=True)))
         return "it is not in the form"
-    found = _ROW.match(str(error))
-    if found is None or ("On the '" in found[2] and "On the 'survey'" not in found[2]):
+    found, spaced = _ROW.match(message), _SPACED.search(message)
+    reason = f"ODK refuses it: {found[2] if found else message}"
+    if spaced:
+        number = _find_select_multiple(sheets.survey, spaced[1])
+    elif found and "On the 'choices' sheet" in message:
+        refused = _list_of(sheets.choices[int(found[1]) - 2])
+        sheets.choices = [row for row in sheets.choices if _list_of(row) != refused]
+        draft.add_note(f"the list of answers '{refused}' is left out: {found[2]}")
+        return reason
+    elif found and ("On the '" not in message or "On the 'survey' sheet" in message):
+        number = int(found[1]) - 2
+    else:
         raise _as_error(error) from None
-    number, reason = int(found[1]) - 2, f"ODK refuses it: {' '.join(found[2].split())}"
     row = sheets.survey[number]
-    kind, name = _column(row, "type", "command"), _column(row, "name", "value", "tag")
+    kind, name = _column(row, *_TYPE), _column(row, *_NAME_COLUMNS)
     if kind and _BEGIN.match(row[kind]):
         # Without the beginning or end of a group, its condition would be lost.
         raise _as_error(error) from None
-    if kind and name and not row[kind].startswith(_REFUSED):
+    name_is_valid = "the 'name' value" not in message
+    if kind and name and name_is_valid and not row[kind].startswith(_REFUSED):
+        # Conditions of other questions may name it.
         sheets.survey[number] = {kind: f"{_REFUSED} {place}", name: row[name]}
     else:
-        # Not even its name can stay.
         sheets.survey[number] = {}
         called = row[name] if name else next(iter(row.values()), "")
         draft.leave_out(called, reason)
     return reason
+
+
+def _list_of(choice: Row) -> str:
+    """Return the name of the list of a row of the sheet ``choices``."""
+    return str(choice.get(_column(choice, "list_name") or "", ""))
+
+
+def _find_select_multiple(rows: Sequence[Row], name: str) -> int:
+    """Return the place of the first question with several answers of a list."""
+    kinds = [str(row.get(_column(row, *_TYPE) or "", "")) for row in rows]
+    return next(
+        place
+        for place, kind in enumerate(kinds)
+        if name in kind.split() and re.search(r"multiple|all that apply", kind)
+    )
 
 
 def _as_error(error: Exception) -> ParameterError:

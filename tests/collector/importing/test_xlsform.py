@@ -1,5 +1,6 @@
 """Importing XLSForms: types, choices, conditions, bounds, languages and decompression bombs."""
 
+import importlib
 import io
 import sys
 import zipfile
@@ -8,6 +9,12 @@ import pytest
 from halftruth_collector.importing import import_questionnaire, read_questionnaire
 from halftruth_shared import ParameterError
 from questionnaires import attributes, by_name, short_of_memory_and_time, workbook
+
+
+@pytest.fixture(scope="module", autouse=True)
+def imported_pyxform():
+    """Import pyxform before tests measure processor time."""
+    importlib.import_module("pyxform.xls2json")
 
 
 def read(*rows, **more):
@@ -210,6 +217,22 @@ def test_a_csv_file_with_the_names_of_sheets_is_read_like_a_workbook(tmp_path):
     )
     made = import_questionnaire(str(file))
     assert attributes(made)["q"].answers_in("en")[:2] == ("Yes", "No")
+
+
+def test_a_list_of_answers_that_odk_refuses_leaves_out_its_questions():
+    choices = [("list_name", "name", "label"), ("yn", "y", "Yes"), ("yn", "n", "No")]
+    choices += [("spaced", "a b", "A B"), ("spaced", "c", "C"), ("unnamed", None, "Unnamed")]
+    kinds = ["select_one yn", "select_multiple spaced", "select_one spaced", "select_one unnamed"]
+    rows = [(kind, f"q{n}", f"Q{n}?") for n, kind in enumerate(kinds)]
+    made = read(*rows, choices=choices)
+    assert {name: each.categories[:2] for name, each in attributes(made).items()} == {
+        "q0": ("y", "n"),
+        "q2": ("a b", "c"),
+    }
+    said = "; ".join(made.left_out)
+    assert "'q1': left out: ODK refuses it: Choice names with spaces" in said
+    assert "the list of answers 'unnamed' is left out: On the 'choices' sheet" in said
+    assert "'q3': left out: ODK refuses it: List name not in choices sheet: unnamed" in said
 
 
 def packed(**parts):
