@@ -1,4 +1,4 @@
-# install · demo · serve · test · nightly · check · docs · pictures · bench · soak · studies · dist — each sets up what it needs in .venv.
+# Targets: install, demo, serve, test, nightly, check, docs, pictures, bench, soak, studies, dist. Each installs what it needs into .venv.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -6,8 +6,8 @@ BIN := .venv/bin
 ROOMS := -e ./shared -e './client[analyst,pandas,plot,sealed]' -e './collector[cluster,files,parquet,plot,postgres,xlsform]' \
   -e ./docs/studies
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-# Hundreds of processes start in the tests: what one has compiled is kept for the others, whatever
-# the environment says.
+# The tests start hundreds of processes. Keep compiled modules for the next process, even if the
+# environment says otherwise.
 export PYTHONDONTWRITEBYTECODE :=
 PROJECTS := pyproject.toml $(addsuffix /pyproject.toml,shared client collector docs/studies)
 
@@ -20,29 +20,29 @@ demo: .venv/.installed
 	rm -f demo.db demo.db-shm demo.db-wal demo.db-turn
 	$(BIN)/halftruth demo --keep demo.db
 
-# A collector of your own, on halftruth.db; make serve PORT=9000 is at another port.
+# Run a collector on halftruth.db; make serve PORT=9000 uses another port.
 PORT ?= 8000
 serve: .venv/.installed client/node_modules/.installed
 	$(BIN)/halftruth serve --port $(PORT)
 
-# Four on two cores, since much of it is waiting; who has done its share takes over from others.
-# Beside others, a process that computes with threads of its own only waits for them.
+# Four processes on two cores, since tests often wait. Idle processes take over tests from busy ones.
+# One thread for each process, since several would wait for each other.
 test nightly soak: export OPENBLAS_NUM_THREADS := 1
 test: .venv/.developed client/node_modules/.installed
 	$(BIN)/python -m pytest -n 4 --dist worksteal
 
-# Compile the tests once for all processes of `make test`, each of which would do it by itself in a
-# fresh clone, for two thirds of the time until the first test. That says which import fails.
+# Compile the tests once for all processes of `make test`. In a fresh clone each would compile them,
+# which takes two thirds of the time until the first test. The tests report imports that fail.
 collected: .venv/.developed
 	-@$(BIN)/python -m pytest --collect-only -qq >/dev/null
 
-# What `make test` leaves out: simulations of coverage, made-up requests, faults. Seconds until a
-# test has hung.
+# Tests that `make test` leaves out: simulations of coverage, generated requests, faults. The option
+# is the number of seconds after which a test counts as hung.
 nightly soak: PATIENTLY := --override-ini faulthandler_timeout=3600
 nightly: .venv/.developed client/node_modules/.installed
 	$(BIN)/python -m pytest $(PATIENTLY) -n 4 --dist worksteal -m nightly
 
-# With make -j 2 check, two at a time.
+# make -j 2 check runs two at a time.
 CHECKS := check-types check-manual check-style check-scripts
 check: $(CHECKS)
 
@@ -61,23 +61,23 @@ check-style: .venv/.developed
 check-scripts: client/node_modules/.installed
 	if [ -x client/node_modules/.bin/tsc ]; then cd client && node_modules/.bin/tsc -p jsconfig.json; fi
 
-# The manual as a site, in docs/_build/html; a link to nowhere fails it.
+# Build the manual as a site in docs/_build/html; a broken link is an error.
 STRICT := --quiet --fail-on-warning --keep-going
 docs: .venv/.developed
 	$(BIN)/sphinx-build $(STRICT) -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
-# Throughput is measured with wrk, Debian's package of that name; without it this says so and stops.
+# Measure throughput with wrk (Debian's package wrk); without it, an error says so.
 bench: .venv/.benched
 	$(BIN)/python tests/bench/run.py
 
-# Every fault in all its rounds, how often results are wrong, and the nightly tests with more requests.
+# All rounds of every fault, the error rates of results, and the nightly tests with more requests.
 soak: .venv/.benched client/node_modules/.installed
 	$(BIN)/python tests/soak/run.py
 	$(BIN)/python tests/bench/honesty.py
 	HALFTRUTH_TEST_REQUESTS=100000 $(BIN)/python -m pytest $(PATIENTLY) -n 4 --dist worksteal -m nightly
 
-# The manual's pictures of pages, taken anew with Chromium.
+# Take the manual's pictures of pages again, with Chromium.
 pictures: .venv/.developed
 	$(BIN)/python docs/pictures.py
 
@@ -86,7 +86,7 @@ studies: .venv/.installed
 	$(BIN)/python docs/studies/run.py
 
 # Wheels of the four distributions, the npm package with types and a bundle, and that bundle for plain pages.
-# The same sources give the same bytes: what a clone's umask made of the files' modes is undone.
+# The same sources give the same bytes: file modes do not depend on the umask of the clone.
 DIST ?= dist
 dist: wheels npm
 
@@ -113,9 +113,9 @@ client/node_modules/.packages: client/package.json
 	@if command -v npm >/dev/null && cd client && npm install --no-package-lock --no-audit \
 	  --no-fund --ignore-scripts --loglevel=error; then touch node_modules/.packages; \
 	elif [ -n "$$CI" ]; then echo "npm failed or is missing" >&2; exit 1; \
-	else echo "npm failed or is missing: the JavaScript client is not checked, and the form not built"; fi
+	else echo "npm failed or is missing: the JavaScript client is not checked, and the form is not built"; fi
 
-# The form as a collector serves it; without Node.js it serves the modules instead.
+# The form as one file, as a collector serves it. Without Node.js it serves the modules instead.
 FORM := collector/halftruth_collector/web/built/manifest.json
 $(FORM): client/node_modules/.packages client/build.mjs $(shell find client/halftruth_client/js -name '*.js')
 	@if [ -d client/node_modules/esbuild ]; then node client/build.mjs; fi

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Draws the database's password, once: bare for the database, as libpq's password file for the
-# collector, each readable by its own user only. It stands nowhere else, and nobody needs to see it.
+# collector, each readable by its own user only. It is stored nowhere else, and nobody needs to see it.
 #
 #   make-password.sh DIRECTORY DATABASE_UID COLLECTOR_UID
 set -eu

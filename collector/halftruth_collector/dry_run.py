@@ -24,16 +24,17 @@ class SurveyCheck(Message, frozen=True, kw_only=True):
     digest: Digest
     questions: int
     protection: Annotated[
-        list[str], Meta(description="What it promises of the record and of each answer, in words.")
+        list[str],
+        Meta(description="Privacy promises for the record and for each answer, as sentences."),
     ]
     unconfirmed: Annotated[
-        list[str], Meta(description="What somebody has to check before it can be published.")
+        list[str], Meta(description="What has to be checked before the survey can be published.")
     ]
     perturbed_openly: Annotated[
         list[str],
         Meta(
-            description="Questions that are not sensitive and perturbed all the same, where the"
-            " mechanism could send them unperturbed."
+            description="Questions that are not sensitive but perturbed, although the mechanism"
+            " could send them unchanged."
         ),
     ]
     without_short: Annotated[
@@ -45,7 +46,10 @@ class SurveyCheck(Message, frozen=True, kw_only=True):
     ]
     refused_by_form: Annotated[
         str | None,
-        Meta(description="Why the form that this collector hosts would not ask it, if so."),
+        Meta(
+            description="Why the form hosted by this collector refuses the survey; null if it"
+            " does not."
+        ),
     ]
 
     def sentences(self) -> list[str]:

@@ -36,30 +36,40 @@ class Framing(
     Raises SurveyError if a field is invalid.
     """
 
-    asked_by: Annotated[TextDocument, Meta(description="Who asks.")] = ""
-    purpose: Annotated[TextDocument, Meta(description="What for.")] = ""
+    asked_by: Annotated[TextDocument, Meta(description="Who runs the survey.")] = ""
+    purpose: Annotated[TextDocument, Meta(description="Purpose of the survey.")] = ""
     contact: (
         Annotated[
-            str, Meta(description="Whom to ask: a mail address, or an address with https://.")
+            str, Meta(description="Contact: an email address, or a web address with https://.")
         ]
         | None
     ) = None
     privacy_notice: (
-        Annotated[str, Meta(description="The privacy notice: an address with https://, or a path.")]
+        Annotated[str, Meta(description="Privacy notice: a web address with https://, or a path.")]
         | None
     ) = None
     consent: Annotated[
-        TextDocument, Meta(description="What has to be agreed to before the first question.")
+        TextDocument,
+        Meta(description="Statement that respondents agree to before the first question."),
     ] = ""
-    thanks: Annotated[TextDocument, Meta(description="Said once a report was counted.")] = ""
+    thanks: Annotated[
+        TextDocument, Meta(description="Thanks, shown after a report was counted.")
+    ] = ""
     redirect: (
         Annotated[
-            str, Meta(description="Where to go on to then: an address with https://, or a path.")
+            str,
+            Meta(
+                description="Page to continue to afterwards: a web address with https://, or a"
+                " path."
+            ),
         ]
         | None
     ) = None
     redirect_after: (
-        Annotated[int, Meta(description="Seconds after which that happens by itself.")] | None
+        Annotated[
+            int, Meta(description="Seconds after which the form continues there automatically.")
+        ]
+        | None
     ) = None
 
     def __post_init__(self) -> None:

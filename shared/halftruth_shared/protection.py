@@ -60,7 +60,7 @@ class Guarantee:
 
 @dataclass(frozen=True)
 class SeriesGuarantee(Guarantee):
-    """Guarantee for all waves of a series, to the browsers that answer on its page address."""
+    """Guarantee for all waves of a series, to the browsers that answer at its web address."""
 
     origin: str
 
@@ -101,7 +101,7 @@ class Protection:
     randomized_by : {"device", "respondent"}
     series : SeriesGuarantee, optional
         Guarantee for all protected answers in all waves of the series of the survey. The browser of
-        the respondent keeps it, by adding up the amplification of its reports on one page address.
+        the respondent keeps it, by adding up the amplification of its reports at one web address.
     relayed : Relayed, optional
         Additional guarantee of a relay; `record` holds even if relay and collector collude.
     """
@@ -181,7 +181,7 @@ class Protection:
     def whole(self) -> str:
         """The answers and people of the guarantee for all answers together, in words."""
         if not self.unprotected:
-            return "The whole record"
+            return "All answers together"
         return f"All other answers together, among {self.people}"
 
     def sentences(self) -> list[str]:
@@ -192,17 +192,17 @@ class Protection:
         if self.record.gamma == math.inf:
             return [*sentences, "There is no bound: a report can prove an answer (γ is infinite)."]
         sentences.append(
-            f"{self.whole}: whatever someone thought {percent(PRIOR)} likely, a report can at most"
-            f" make {percent(self.record.posterior)} likely, whoever they are and whatever else"
-            f" they know (γ = {self.record.written}, ε = {self.record.epsilon:.3g})."
+            f"{self.whole}: what someone thinks {percent(PRIOR)} likely before the report is at"
+            f" most {percent(self.record.posterior)} likely after it, whoever they are and whatever"
+            f" else they know (γ = {self.record.written}, ε = {self.record.epsilon:.3g})."
         )
         if self.answer.gamma < self.record.gamma:
             sentences.append(_describe_answer(self.promise, self.answer, self.record))
         if self.series is not None:
             sentences.append(
-                f"{self.whole}, from all waves of this series together, if no wave leaves other"
-                f" answers unprotected: {self.series}. A browser counts its reports on the page"
-                f" address {self.series.origin}, and refuses a wave that would exceed this."
+                f"{self.whole}, in all waves of this series, if no wave leaves other answers"
+                f" unprotected: {self.series}. A browser counts its reports at the web address"
+                f" {self.series.origin}, and refuses a wave that would exceed this bound."
             )
         if self.relayed is not None:
             sentences += self.relayed.sentences()
@@ -219,8 +219,8 @@ class Protection:
         >>> survey = Survey("s", "S", Schema([Attribute("a", ["no", "yes"])]), GammaDiagonal("19"))
         >>> [said] = Protection.of(survey).learning()
         >>> said.partition("; ")[0].replace("\N{NARROW NO-BREAK SPACE}", " ")
-        'γ = 19 means: what somebody holds to be 1 % likely about a person, such as an answer, a \
-report can make at most 16.2 % likely'
+        'γ = 19 means: what someone thinks 1 % likely about a person, such as an answer, is at \
+most 16.2 % likely after the report'
         """
         if not self.bounded or self.record.gamma == math.inf:
             return []
@@ -229,10 +229,10 @@ report can make at most 16.2 % likely'
             (percent(prior), percent(worst_case_posterior(prior, self.record.gamma)))
             for prior in _EXAMPLES
         )
-        more = ", and ".join(f"{before} at most {after}" for before, after in others)
+        more = ", and ".join(f"{before} becomes at most {after}" for before, after in others)
         return [
-            f"γ = {self.record.written} means: what somebody holds to be {first[0]} likely about"
-            f" {whom}, such as an answer, a report can make at most {first[1]} likely; {more}."
+            f"γ = {self.record.written} means: what someone thinks {first[0]} likely about {whom},"
+            f" such as an answer, is at most {first[1]} likely after the report; {more}."
         ]
 
 
@@ -244,15 +244,15 @@ def _describe_answer(promise: Promise, answer: Guarantee, record: Guarantee) -> 
     if promise == "record":
         return f"A single answer, to someone who already knows all other answers: {answer}."
     return (
-        "Each answer has a promise of its own. Somebody who knows all other answers:"
-        f" {answer}. {_describe_ignorant(record)}"
+        f"Each answer is protected separately. To someone who knows all other answers: {answer}."
+        f" {_describe_ignorant(record)}"
     )
 
 
 def _describe_ignorant(record: Guarantee) -> str:
     """Describe what someone who does not know the other answers can learn of an answer."""
     return (
-        "Somebody who does not know them can learn more where answers go together: at most"
+        "Someone who does not know them can learn more if answers are related: at most"
         f" {percent(record.posterior)} (γ = {record.written})."
     )
 
@@ -278,9 +278,9 @@ def _describe_timing(schema: Schema) -> tuple[str, ...]:
     if not any(attribute.ask_if for attribute in schema.attributes):
         return ()
     return (
-        "Some questions are asked after certain answers only. How long somebody takes can show"
-        " whether they were asked, to whoever sees when the form is loaded and when the report"
-        " arrives; no bound covers that.",
+        "Some questions are asked only after certain answers. Anyone who sees when the form is"
+        " loaded and when the report arrives can conclude from the time between whether they were"
+        " asked; no bound covers that.",
     )
 
 
@@ -304,8 +304,8 @@ def _describe_provable(
     for name, proof in provable.items():
         answer, other = map(attributes[name].answer_in, (proof.answer, proof.other))
         sentence = (
-            f"Of “{attributes[name].label_in()}”, a report can prove the answer “{answer}”, which"
-            f" this survey takes not to be sensitive. It never proves “{other}”: to someone who"
+            f"For “{attributes[name].label_in()}”, a report can prove the answer “{answer}”, which"
+            f" this survey considers not sensitive. It never proves “{other}”: to someone who"
             f" already knows all other answers, {Guarantee(proof.amplification)}."
         )
         if survey.promise == "answer" and proof.amplification < record.gamma:

@@ -84,16 +84,16 @@ class Relayed:
         least = group_digits(self.relay.batch)
         if not self.hides:
             return [
-                f"A relay passes reports on, but batches of {least} are too small to promise more"
-                f" than a report by itself: of 100 people at most {self.together}."
+                f"Reports go through a relay, but batches of {least} are too small to protect more"
+                f" than a single report does: at most {self.together} of 100 people."
             ]
         return [
-            f"Through the relay, in batches of at least {least}, whatever someone thought true of 5"
-            " in 100 people can become likely only this far. If the relay does not work together"
-            " with the asker, passes on what it received and adds nothing, and the others’ reports"
-            f" are honest and can be opened: of 100 people at most {self.apart}, but for a chance"
-            f" of 1 in {self.chance}. In any other case: at most {self.together}. The first figure"
-            " does not include what the others’ reports say about everybody."
+            f"Reports go through a relay, in batches of at least {least}. Suppose someone thinks"
+            " something true of 5 of 100 people. If the relay does not cooperate with the people"
+            " who run the survey, passes on all reports and adds none, and the other reports are"
+            f" honest and can be decrypted: at most {self.apart} of 100 people, except with a"
+            f" probability of 1 in {self.chance}. In any other case: at most {self.together}. The"
+            " first figure does not include what the other reports reveal about people in general."
         ]
 
     @property
@@ -104,12 +104,13 @@ class Relayed:
     def sees(self) -> list[str]:
         """Return sentences about the data that each party sees, and must not store."""
         return [
-            "The relay sees addresses, when each report comes, and ciphertext of one length; it"
-            " sees no report, no id inside and no result. It must not keep addresses, times, the"
-            " order of arrival, or a report that the collector has acknowledged.",
-            "The collector sees every report of a batch, in random order, and when the relay passes"
-            " it on; it sees no address, no time of a report and no id that the relay knows, and"
-            " must not keep or ask for any.",
+            "The relay sees network addresses, the time at which each report arrives, and"
+            " ciphertexts of one length. It does not see a report, its inner id or a result. It"
+            " must not store addresses, times, the order of arrival, or a report that the collector"
+            " has acknowledged.",
+            "The collector sees every report of a batch, in random order, and the time at which the"
+            " relay passes the batch on. It does not see network addresses, the time of a report or"
+            " an id that the relay knows, and must not store or request any of these.",
         ]
 
     def rests_on(self, *, waves: bool = False, timed: bool = False) -> list[str]:
@@ -122,31 +123,31 @@ class Relayed:
         half = self._with(batch // 2)
         each = "The smallest batch" if self.relay.release == "batches" else "The batch"
         found = [
-            f"{each} has at least {group_digits(batch)} honest reports that can be opened, each"
-            " drawn as the survey says. The figure is from the tail of the loss, rounded up, and"
-            f" holds but for a chance of 1 in {self.chance} (δ).",
-            "Reports that the asker sends itself, or whose draws it knows, count towards a batch"
-            " and hide nobody. Neither do random bytes, which anybody can send, which no one can"
-            " open, and which do not change results: the relay cannot tell them from reports. If"
-            f" half of a batch is such, of 100 people at most {half}; if all others are, at most"
-            f" {self.together}.",
+            f"{each} has at least {group_digits(batch)} honest reports that can be decrypted, each"
+            " drawn as the survey says. The figure comes from the tail of the privacy loss, rounded"
+            f" up, and holds except with a probability of 1 in {self.chance} (δ).",
+            "Reports that the people who run the survey send themselves, or whose random draws they"
+            " know, count towards a batch and hide no one. The same is true of random bytes: anyone"
+            " can send them, they do not change results, and the relay cannot distinguish them from"
+            f" reports. If half of a batch consists of these, at most {half} of 100 people; if all"
+            f" other reports do, at most {self.together}.",
             "The relay passes on all reports that it received, and adds none. A relay that passes"
-            " on fewer, or fills a batch with reports of its own, and then sees results or counts,"
-            " subtracts what it knows and learns what a report by itself tells: of 100 people at"
-            f" most {self.together}.",
-            "The relay and the asker are different parties and do not work together. Whoever makes"
-            f" both do so learns what a report by itself tells: of 100 people at most"
-            f" {self.together}. Clients refuse a survey by that bound.",
-            "Whoever serves page and script is trusted with the answers, as without a relay. That"
-            " somebody takes part, and when, the relay sees.",
+            " on fewer, or fills a batch with its own reports, and then sees results or counts can"
+            " subtract what it knows, and learns what a single report reveals: at most"
+            f" {self.together} of 100 people.",
+            "The relay and the collector are run by different parties that do not cooperate. If"
+            " they do, or someone forces both, a report reveals as much as without a relay: at most"
+            f" {self.together} of 100 people. Clients compare their limits with this bound.",
+            "Whoever serves the page and its script is trusted with the answers, as without a"
+            " relay. The relay sees who takes part and when.",
         ]
         if waves:
             found.append(self.two_waves())
         if timed:
             found.append(
-                "Some questions are asked after certain answers only. How long somebody takes can"
-                " show whether they were asked, to a relay that also knows when the page was"
-                " loaded; no bound covers that."
+                "Some questions are asked only after certain answers. A relay that also knows when"
+                " the page was loaded can conclude from the time between whether they were asked;"
+                " no bound covers that."
             )
         return found
 
@@ -154,8 +155,8 @@ class Relayed:
         """Say that the losses of waves add up, with the bound after two waves."""
         both = min(of_hundred(2 * self.losses.tail), self._together(2))
         return (
-            "Waves add up, ε and δ of each: after two waves through the relay, of 100 people at"
-            f" most {both}, but for twice that chance."
+            "The ε and δ of several waves add up. After two waves through the relay: at most"
+            f" {both} of 100 people, except with twice that probability."
         )
 
     def _with(self, honest: int) -> int:

@@ -3,7 +3,7 @@
 The series is part of each survey and of its digest, so the promised total cannot be changed later
 without changing the digest.
 
-A browser has a separate memory for each page address (origin), and so a separate ledger. A series
+A browser has a separate memory for each web address (origin), and so a separate ledger. A series
 therefore names the one origin whose pages ask it. Browsers refuse it on any other page, so that a
 second address of a form does not begin a second total by accident.
 """
@@ -54,7 +54,7 @@ class Series(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         if not is_origin(self.origin):
             raise _fault(
                 "origin",
-                "the page address of its forms, such as https://survey.example.org (http:// on this"
+                "the web address of its forms, such as https://survey.example.org (http:// on this"
                 " machine), with no slash at its end and no default port",
             )
         field = "series.total_gamma"

@@ -60,9 +60,9 @@ def test_a_belief_about_people_with_the_same_unperturbed_answer_is_bounded():
     assert posterior == Fraction(3, 4) == worst_case_posterior(prior, found.record.gamma)
     said = plain(found.sentences()[1])
     assert said == (
-        "All other answers together, among people with the same answer to “age”: whatever someone"
-        " thought 5 % likely, a report can at most make 13.7 % likely, whoever they are and"
-        " whatever else they know (γ = 3, ε = 1.1)."
+        "All other answers together, among people with the same answer to “age”: what someone"
+        " thinks 5 % likely before the report is at most 13.7 % likely after it, whoever they are"
+        " and whatever else they know (γ = 3, ε = 1.1)."
     )
     assert "likely about one of the people with the same answer to “age”" in found.learning()[0]
 
@@ -81,8 +81,8 @@ def test_a_report_that_proves_nothing_can_tell_more_than_the_protected_question(
     *_, whole, single = map(plain, found.sentences())
     assert whole == (
         "All other answers together, among people with the same answer to “cheats” (where a report"
-        " proves it): whatever someone thought 5 % likely, a report can at most make 38.8 % likely,"
-        " whoever they are and whatever else they know (γ = 12, ε = 2.48)."
+        " proves it): what someone thinks 5 % likely before the report is at most 38.8 % likely"
+        " after it, whoever they are and whatever else they know (γ = 12, ε = 2.48)."
     )
     # The least protected single answer is “yes” to “cheats”.
     assert single.endswith("all other answers: from 5 % to at most 17.4 % (γ = 4).")
@@ -93,7 +93,7 @@ def test_bounds_are_rounded_up():
     for keep in ("0.50001", "0.7501", "0.999", "0.9999999"):
         found = Protection.of(survey_of(RandomizedResponse({"smoker": keep}), names=["smoker"]))
         [said] = map(plain, found.sentences())
-        promised = Fraction(said.split("at most make ")[1].split(" %")[0]) / 100
+        promised = Fraction(said.split("at most ")[1].split(" %")[0]) / 100
         gamma = Fraction(said.split("γ = ")[1].split(",")[0])
         assert found.record.posterior <= promised <= found.record.posterior + Fraction(1, 1000)
         assert found.record.gamma <= gamma <= found.record.gamma * Fraction(101, 100)
@@ -116,9 +116,9 @@ def test_a_wave_states_the_bound_for_all_waves_of_its_series():
         plain, Protection.of(Survey("w", "W", schema, mechanism, series=series)).sentences()
     )
     assert said == (
-        "The whole record, from all waves of this series together, if no wave leaves other answers"
-        " unprotected: from 5 % to at most 32.2 % (γ = 9). A browser counts its reports on the page"
-        " address https://survey.example.org, and refuses a wave that would exceed this."
+        "All answers together, in all waves of this series, if no wave leaves other answers"
+        " unprotected: from 5 % to at most 32.2 % (γ = 9). A browser counts its reports at the web"
+        " address https://survey.example.org, and refuses a wave that would exceed this bound."
     )
     matrices = {"smoker": [["0.75", "0.25"], ["0.25", "0.75"]]}
     dice = DistortionMatrices(matrices, randomized_by="respondent")
@@ -130,4 +130,4 @@ def test_conditional_questions_add_a_sentence_about_timing():
     asked = Attribute("often", ("no", "yes"), missing=("not asked",), ask_if={"smoker": ["yes"]})
     for schema, said in ((Schema([smoker, asked]), 1), (Schema([smoker]), 0)):
         sentences = Protection.of(Survey("s", "S", schema, GammaDiagonal(19))).sentences()
-        assert sum("How long somebody takes can show" in one for one in sentences) == said
+        assert sum("can conclude from the time between" in one for one in sentences) == said

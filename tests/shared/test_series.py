@@ -57,9 +57,7 @@ def test_an_invalid_series_is_refused(wave, total, field):
 
 @pytest.mark.parametrize("origin", ["", 'origin = ""', 'origin = "https://survey.example.org/s/x"'])
 def test_a_series_requires_the_page_address_that_asks_it(origin):
-    expected = (
-        r"^series.origin: expected the page address of its forms, such as https://\S+ [^\n]+$"
-    )
+    expected = r"^series.origin: expected the web address of its forms, such as https://\S+ [^\n]+$"
     with pytest.raises(SurveyError, match=expected) as refused:
         survey(origin=origin)
     assert refused.value.field == "series.origin"

@@ -272,13 +272,13 @@ def test_the_figures_of_a_relay_match_the_vectors(vector):
     if apart < together:
         chance = f"{round(1 / vector['delta']):,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
         assert (
-            " If the relay does not work together with the asker, passes on what it received and"
-            " adds nothing, and the others’ reports are honest and can be opened: of 100 people at"
-            f" most {apart}, but for a chance of 1 in {chance}. In any other case: at most"
-            f" {together}."
+            " If the relay does not cooperate with the people who run the survey, passes on all"
+            " reports and adds none, and the other reports are honest and can be decrypted: at most"
+            f" {apart} of 100 people, except with a probability of 1 in {chance}. In any other"
+            f" case: at most {together}."
         ) in said
     else:
-        assert said.endswith(f"than a report by itself: of 100 people at most {together}.")
+        assert said.endswith(f"than a single report does: at most {together} of 100 people.")
 
 
 @pytest.mark.parametrize("batch", [2, 5_000, 40_000])
@@ -295,11 +295,11 @@ def test_statements_cover_half_of_a_batch_and_two_waves():
     gamma = Fraction(100)
     rests = " ".join(Relayed.of(relay_of(80_000), gamma).rests_on(waves=True))
     half = Relayed.of(relay_of(40_000), gamma)
-    assert f"If half of a batch is such, of 100 people at most {half.apart}" in rests
+    assert f"half of a batch consists of these, at most {half.apart} of 100 people" in rests
     tail = shuffled(gamma, 80_000, 1e-8).tail
     odds = 5 / 95 * math.exp(2 * tail)
     most = math.ceil(100 * odds / (1 + odds))
-    assert f"after two waves through the relay, of 100 people at most {most}" in rests
+    assert f"After two waves through the relay: at most {most} of 100 people" in rests
 
 
 def test_half_of_an_odd_batch_has_the_smaller_number_of_honest_reports():
@@ -307,7 +307,7 @@ def test_half_of_an_odd_batch_has_the_smaller_number_of_honest_reports():
     rests = " ".join(Relayed.of(relay_of(2_003), Fraction(19)).rests_on())
     odds = [5 / 95 * math.exp(shuffled(Fraction(19), n, 1e-8).tail) for n in (1_001, 1_002)]
     assert [math.ceil(100 * each / (1 + each)) for each in odds] == [27, 26]
-    assert "If half of a batch is such, of 100 people at most 27" in rests
+    assert "If half of a batch consists of these, at most 27 of 100 people" in rests
 
 
 def test_the_promise_of_a_survey_includes_its_relay(schema_of):

@@ -155,27 +155,27 @@ class Said:
 _NUMBER = r"[\d.]+(?:e\+\d+)?"
 _BOUND = rf"from ({_NUMBER}) % to at most ({_NUMBER}) % \(γ = ({_NUMBER})\)"
 _IGNORANT = (
-    r"Somebody who does not know them can learn more where answers go together: at most"
+    r"Someone who does not know them can learn more if answers are related: at most"
     rf" (?P<most>{_NUMBER}) % \(γ = (?P<whole>{_NUMBER})\)\."
 )
 _PATTERNS = {
     "whole": (
-        r"(?:The whole record|All other answers together(?P<people>, among [^:]*)): whatever"
-        rf" someone thought ({_NUMBER}) % likely, a report can at most make ({_NUMBER}) % likely,"
-        rf" whoever they are and whatever else they know \(γ = ({_NUMBER}), ε = .*\)\."
+        r"(?:All answers together|All other answers together(?P<people>, among [^:]*)): what"
+        rf" someone thinks ({_NUMBER}) % likely before the report is at most ({_NUMBER}) % likely"
+        rf" after it, whoever they are and whatever else they know \(γ = ({_NUMBER}), ε = .*\)\."
     ),
     "series": (
-        r"(?:The whole record|All other answers together(?P<people>, among [^:]*)), from all waves"
-        rf" of this series together, if no wave leaves other answers unprotected: {_BOUND}\..*"
+        r"(?:All answers together|All other answers together(?P<people>, among [^:]*)), in all"
+        rf" waves of this series, if no wave leaves other answers unprotected: {_BOUND}\..*"
     ),
     "single": rf"A single answer, to someone who already knows all other answers: {_BOUND}\.",
     "answer": (
-        r"Each answer has a promise of its own\. Somebody who knows all other answers:"
+        r"Each answer is protected separately\. To someone who knows all other answers:"
         rf" {_BOUND}\. {_IGNORANT}"
     ),
     "provable": (
-        r"Of “(?P<name>[^”]*)”, a report can prove the answer “[^”]*”, which this survey takes not"
-        r" to be sensitive\. It never proves “[^”]*”: to someone who already knows all other"
+        r"For “(?P<name>[^”]*)”, a report can prove the answer “[^”]*”, which this survey considers"
+        r" not sensitive\. It never proves “[^”]*”: to someone who already knows all other"
         rf" answers, {_BOUND}\.(?: {_IGNORANT})?"
     ),
 }

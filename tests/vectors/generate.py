@@ -787,7 +787,7 @@ NO_URLS = (
     "https://a\n, https://a,https://" + "a/" * 1_000 + "a,https://é"
 ).split(",")
 
-#: Valid page addresses of series, then invalid ones.
+#: Valid web addresses of series, then invalid ones.
 ORIGINS = ["https://a", "https://survey.example.org:8443", "https://xn--bcher-kva.example"]
 ORIGINS += ["https://192.0.2.255", "https://a:80", "http://localhost", "http://localhost:443"]
 ORIGINS += ["http://127.1.2.3:8000", "http://[::1]", "http://[::1]:65535"]
@@ -974,7 +974,7 @@ def promise_of(made, public, words=(), proves=()):
     whole = apart(public)
     by_answer = made.get("promise") == "answer"
     anybody = (
-        " Somebody who does not know them can learn more where answers go together: at most"
+        " Someone who does not know them can learn more if answers are related: at most"
         f" {percentage(posterior(whole))} (\u03b3 = {amplification_text(whole)})."
         if by_answer
         else ""
@@ -988,14 +988,14 @@ def promise_of(made, public, words=(), proves=()):
         categories = made["attributes"][j]["categories"]
         answer, other = categories[proved], categories[1 - proved]
         sentences.append(
-            f"Of {in_quotes([j])}, a report can prove the answer \u201c{answer}\u201d, which this"
-            f" survey takes not to be sensitive. It never proves \u201c{other}\u201d: to someone"
+            f"For {in_quotes([j])}, a report can prove the answer \u201c{answer}\u201d, which this"
+            f" survey considers not sensitive. It never proves \u201c{other}\u201d: to someone"
             f" who already knows all other answers, {told(known[j])}."
             + (anybody if by_answer and known[j] < whole else "")
         )
     if not hidden:
         return sentences
-    what = "The whole record"
+    what = "All answers together"
     if public or proves:
         it = "it" if len(proves) == 1 else "them"
         same = [in_quotes(public)] if public else []
@@ -1004,14 +1004,14 @@ def promise_of(made, public, words=(), proves=()):
         what = "All other answers together, among people with the same"
         what += f" {answers} to {', and to '.join(same)}"
     sentences.append(
-        f"{what}: whatever someone thought 5\u202f% likely, a report can at most make"
-        f" {percentage(posterior(whole))} likely, whoever they are and whatever else they know"
-        f" (\u03b3 = {amplification_text(whole)}, \u03b5 = {math.log(whole):.3g})."
+        f"{what}: what someone thinks 5\u202f% likely before the report is at most"
+        f" {percentage(posterior(whole))} likely after it, whoever they are and whatever else they"
+        f" know (\u03b3 = {amplification_text(whole)}, \u03b5 = {math.log(whole):.3g})."
     )
     if None not in known.values() and max(known.values()) < whole:
         most = told(max(known.values()))
         sentences.append(
-            f"Each answer has a promise of its own. Somebody who knows all other answers: {most}."
+            f"Each answer is protected separately. To someone who knows all other answers: {most}."
             f"{anybody}"
             if by_answer
             else f"A single answer, to someone who already knows all other answers: {most}."
@@ -1076,42 +1076,42 @@ def quoted(text):
 
 
 HARMLESS = (
-    "the device draws the answer to a harmless question that nobody is asked, <yes> with chance"
-    " 1 in 4. It reports"
+    "the device draws the answer to a harmless question that nobody is asked, <yes> in 1 of 4"
+    " cases. It reports"
 )
 #: Sentences on DESIGNS and on those with a provable answer, by code.
 DESIGN_PROMISES = [
     (
         designs("promise-designs", *DESIGNS),
         [
-            "For <a0>, with chance 3 in 10 the device reports the answer, and with chance 7 in 10"
-            " the other one.",
-            "For <a1>, with chance 1 in 6 the device reports <yes> whatever the answer is, with"
-            " chance 1 in 12 <no>, and else the answer.",
-            "For <a2>, with chance 7 in 10 the device reports the answer. Else it reports the"
-            " answer to a harmless question that nobody is asked: the device draws <yes> with"
-            " chance 17 in 100.",
-            "For <a3>, the device draws a card from one of two decks and reports its colour alone,"
-            " <ja> for red and <nein> for black. Of the deck for <ja> 4 in 5 are red, of that for"
-            " <nein> 1 in 5.",
-            f"For <a4>, {HARMLESS} <yes> if both answers are the same, and else <no>.",
-            f"For <a5>, {HARMLESS} <no> if both answers are <no>, and else <yes>.",
-            "For <a6>, the device reports <ja> if that is the answer. If it is <nein>, it reports"
-            " <nein> with chance 2 in 3, and else <ja>.",
+            "For <a0>: in 3 of 10 cases the device reports the answer, and in 7 of 10 cases the"
+            " other one.",
+            "For <a1>: in 1 of 6 cases the device reports <yes> and in 1 of 12 cases <no>, whatever"
+            " the answer is, and otherwise the answer.",
+            "For <a2>: in 7 of 10 cases the device reports the answer. Otherwise it reports the"
+            " answer to a harmless question that nobody is asked: the device draws <yes> in"
+            " 17 of 100 cases.",
+            "For <a3>: the device draws a card from one of two decks and reports only its colour,"
+            " <ja> for red and <nein> for black. In the deck for <ja>, 4 of 5 cards are red; in the"
+            " deck for <nein>, 1 of 5.",
+            f"For <a4>: {HARMLESS} <yes> if both answers are the same, and otherwise <no>.",
+            f"For <a5>: {HARMLESS} <no> if both answers are <no>, and otherwise <yes>.",
+            "For <a6>: the device reports <ja> if that is the answer. If it is <nein>, it reports"
+            " <nein> in 2 of 3 cases, and otherwise <ja>.",
         ],
         [(5, 1), (6, 0)],
     ),
     (
         designs("promise-same-design", FORCED, FORCED, a2=SKEW),
         [
-            "For <a0>, <a1>, with chance 1 in 6 the device reports <yes> whatever the answer is,"
-            " with chance 1 in 6 <no>, and else the answer."
+            "For <a0>, <a1>: in 1 of 6 cases the device reports <yes> and in 1 of 6 cases <no>,"
+            " whatever the answer is, and otherwise the answer."
         ],
         [],
     ),
     (
         designs("promise-proved", TRIANGULAR),
-        [f"For <a0>, {HARMLESS} <no> if both answers are <no>, and else <yes>."],
+        [f"For <a0>: {HARMLESS} <no> if both answers are <no>, and otherwise <yes>."],
         [(0, 1)],
     ),
     (
@@ -1120,15 +1120,15 @@ DESIGN_PROMISES = [
             *("Do you cheat?", "Were you fined?"),
         ),
         [
-            f"For <Do you cheat?>, {HARMLESS} <no> if both answers are <no>, and else <yes>.",
-            "For <Were you fined?>, with chance 3 in 4 the device reports the answer, and with"
-            " chance 1 in 4 the other one.",
+            f"For <Do you cheat?>: {HARMLESS} <no> if both answers are <no>, and otherwise <yes>.",
+            "For <Were you fined?>: in 3 of 4 cases the device reports the answer, and in 1 of 4"
+            " cases the other one.",
         ],
         [(0, 1)],
     ),
     (
         designs("promise-two-proved", TRIANGULAR, TRIANGULAR),
-        [f"For <a0>, <a1>, {HARMLESS} <no> if both answers are <no>, and else <yes>."],
+        [f"For <a0>, <a1>: {HARMLESS} <no> if both answers are <no>, and otherwise <yes>."],
         [(0, 1), (1, 1)],
     ),
     (
@@ -1136,7 +1136,7 @@ DESIGN_PROMISES = [
             designs("promise-sent-and-proved", TRIANGULAR, a1=WARNER, a2=SAME, a3=SAME),
             *("a2", "a3"),
         ),
-        [f"For <a0>, {HARMLESS} <no> if both answers are <no>, and else <yes>."],
+        [f"For <a0>: {HARMLESS} <no> if both answers are <no>, and otherwise <yes>."],
         [(0, 1)],
     ),
 ]

@@ -281,7 +281,7 @@ def shown_report(page):
     expect(heading(page, "This is what was sent")).to_be_visible()
     how_often, *report, learnt = page.locator(".card.sent dd").all_text_contents()
     assert "with your answers: " in how_often
-    assert learnt.startswith("Of 100 people who send the same, at most ")
+    assert "Of 100 people who send the same report, at most " in learnt
     return [text.split("\n")[0] for text in report]
 
 
@@ -362,7 +362,7 @@ def keep_for_later(page, address):
     answer(page)
     page.route("**/reports", lambda route: route.abort())
     send(page)
-    let_time_pass(page, heading(page, "Kept for later"))
+    let_time_pass(page, heading(page, "Your report is waiting"))
 
 
 ATTACH = """

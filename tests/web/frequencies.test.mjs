@@ -95,7 +95,7 @@ function walk(document, first) {
 
 /** Parse a displayed share as a range: 0.45 of "about 45", and 0 to 0.01 of "fewer than 1". */
 function read(figure, base) {
-  if (figure === "not one") return [0, 0];
+  if (figure === "none") return [0, 0];
   if (figure === "all") return [1, 1];
   const number = Number(figure.match(/[\d.,\u202f\u00a0 ]*\d/)[0].replace(/\D/g, ""));
   if (figure.startsWith("fewer")) return [0, number / base];
@@ -165,7 +165,7 @@ for (const [name, [document, { views = [undefined], bare = [], proved = [] } = {
             assert.deepEqual(numbers(receipt(survey, { values, sent: true }, other, { record })), numbers(lines), other.locale);
           }
           const [{ label, value }] = lines;
-          assert.equal(label.startsWith("Chance makes the same of other answers"), truth.others.most.sign() > 0);
+          assert.equal(label.startsWith("Other answers can lead to the same report"), truth.others.most.sign() > 0);
           const base = Number(label.match(/\d[\d,]*/)[0].replaceAll(",", ""));
           const [other, yours] = value.split("\n").map((line) => line.split(": ")[1]);
           within(truth.own, read(yours, base), value);
@@ -175,7 +175,7 @@ for (const [name, [document, { views = [undefined], bare = [], proved = [] } = {
           assert.equal(value.includes("protected"), bare.length > 0);
           const named = (text) => text.match(/“[^”]*”/g) ?? [];
           assert.deepEqual(named(label), bare.map((j) => `“a${j}”`));
-          assert.deepEqual(numbers(lines.slice(-1)), [100, learnt, 5, 100]);
+          assert.deepEqual(numbers(lines.slice(-1)), [5, 100, 100, learnt]);
           assert.deepEqual(named(lines.at(-1).value), common(report, bare, proved).map((j) => `“a${j}”`));
         }
         const lines = receipt(survey, { values, sent: true }, words);
@@ -204,7 +204,7 @@ for (const [name, [document, { views = [undefined], bare = [], proved = [] } = {
       assert.equal(text(survey.mechanism.fit(drawn)), text(extremes(kept)));
       const promised = protection(survey, new Set(bare.map((j) => `a${j}`)));
       const [sentence] = happening(promised, survey, words, drawn);
-      const [, figure, base] = sentence.match(/fit \w+(?: answers)?: (.*) of ([\d,]+)\.$/);
+      const [, figure, base] = sentence.match(/Reports that match [^:]*: (.*) of ([\d,]+)\.$/);
       const [low, high = low] = figure.replace("from ", "").split(" to ");
       within(extremes(kept).least, read(low, Number(base)), sentence);
       within(extremes(kept).most, read(high, Number(base)), sentence);
@@ -283,7 +283,7 @@ test("receipts state how often other answers give the same report, and never dec
         const about = survey.mechanism.contents(values).symbol?.positions ?? [];
         for (const { label, value } of receipt(survey, { values, sent: true }, words)) {
           const j = survey.schema.names.indexOf(label);
-          const [, said, of] = value.match(/also sent with another answer: (.*) of ([\d,]+)$/) ?? [];
+          const [, said, of] = value.match(/people with another answer who send this too: (.*) of ([\d,]+)$/) ?? [];
           assert.equal(said !== undefined, j >= 0 && !bare.includes(j), `${name}, ${label}: ${value}`);
           assert.equal(/\bc\d/.test(value), j >= 0);
           if (said !== undefined) {
@@ -318,7 +318,7 @@ test("a better bound for single answers has its own line", async () => {
 const ROUNDED = [
   [["1/2", "1/4"], 100, ["about 50", "about 25"]],
   [["94/10000", "5/10000"], 10_000, ["about 94", "about 5"]],
-  [["1/3", "0"], 100, ["about 33", "not one"]],
+  [["1/3", "0"], 100, ["about 33", "none"]],
   [["1", "1/100"], 100, ["all", "about 1"]],
   [["999/1000", "1/1000"], 1_000, ["about 999", "about 1"]],
   [["1/2", "1/10000000000"], 1_000_000_000, ["about 500,000,000", "fewer than 1"]],
@@ -366,7 +366,7 @@ test("questions asked only as conditions of others are listed as such", async ()
   assert.deepEqual(filterQuestions(survey.schema, survey.mechanism.asked(0)).map(({ name }) => name), ["a0"]);
   const lines = receipt(survey, { values: [1], sent: true }, await loadWording("en"), { record: { a0: "c1", a1: "c0" } });
   assert.deepEqual(lines.slice(1, 3), [
-    { label: "Of 3 questions, your device reported on this one", value: "a1" },
-    { label: "Asked only to decide what else is asked", value: "a0" },
+    { label: "Your report is about this one of the 3 questions", value: "a1" },
+    { label: "Asked only to decide which other questions to ask", value: "a0" },
   ]);
 });

@@ -278,7 +278,7 @@ test("no sequence of keys, pins, terms and surveys exceeds a total", async () =>
   for (const [field, count] of outcomes) assert.ok(count > 5, `${field}: ${count}`);
 });
 
-test("a wave is asked on the page address of its series alone", async (t) => {
+test("a wave is asked at the web address of its series alone", async (t) => {
   const { collector, storage, open, ask } = await answered([wave(1)]);
   const on = (origin) => {
     Object.defineProperty(globalThis, "location", { value: { origin }, configurable: true });
@@ -297,9 +297,9 @@ test("a wave is asked on the page address of its series alone", async (t) => {
   assert.equal(storage.reports.length, collector.reports.size);
 });
 
-// A browser has a separate storage for each page address. This is stated, not prevented: a collector can
+// A browser has a separate storage for each web address. This is stated, not prevented: a collector can
 // publish a second series, which names another address.
-test("another page address has a ledger of its own", async () => {
+test("another web address has a ledger of its own", async () => {
   const [here, there] = [await answered([wave(1), wave(2)]), await answered([])];
   await assert.rejects(here.ask(wave(3)), { field: "series.total_gamma" });
   assert.equal((await there.ask(wave(3))).status, "accepted");

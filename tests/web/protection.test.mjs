@@ -48,8 +48,8 @@ test("a wave states the bound for all waves of its series", () => {
   const said = promises(new Survey(surveyOf([2], mechanism, { series })), []).at(-1);
   assert.equal(
     said.replaceAll("\u202f", " "),
-    "The whole record, from all waves of this series together, if no wave leaves other answers unprotected:" +
-      " from 5 % to at most 32.2 % (γ = 9). A browser counts its reports on the page address" +
-      " https://survey.example.org, and refuses a wave that would exceed this.",
+    "All answers together, in all waves of this series, if no wave leaves other answers unprotected:" +
+      " from 5 % to at most 32.2 % (γ = 9). A browser counts its reports at the web address" +
+      " https://survey.example.org, and refuses a wave that would exceed this bound.",
   );
 });

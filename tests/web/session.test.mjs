@@ -206,7 +206,7 @@ for (const [what, [published, more, { name, field }]] of Object.entries(UNASKED)
     const session = begin(more);
     assert.equal(await session.open(), "failed");
     assert.deepEqual([session.error.name, session.error.field], [name, field]);
-    const message = name === "AssertionError" ? "something unforeseen went wrong" : session.error.message;
+    const message = name === "AssertionError" ? "an unexpected error occurred" : session.error.message;
     assert.deepEqual(session.seen, ["loading", "failed", ["refused", { message }]]);
     assert.equal(collector.posted.length + storage.items.size, 0);
     if (name === "ParameterError" && field !== "invitation") assert.equal(collector.requests.length, 0);
@@ -276,7 +276,7 @@ test("a report that cannot be stored is not sent, and can be sent later", async 
   const { collector, storage, session } = await answered();
   storage.fails = (method) => method === "setItem";
   assert.equal(await session.submit(), "failed");
-  assert.deepEqual(session.seen.at(-1), ["refused", { message: "something unforeseen went wrong" }]);
+  assert.deepEqual(session.seen.at(-1), ["refused", { message: "an unexpected error occurred" }]);
   assert.deepEqual([collector.posted.length, session.mayHaveLeft], [0, false]);
   storage.fails = () => false;
   assert.equal(await session.submit(), "counted");

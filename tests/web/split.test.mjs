@@ -221,8 +221,8 @@ test("a receipt lists the view, the code and the number of likelier answers", ()
   const survey = new Survey(one);
   assert.deepEqual(told(survey, [1, 4]), [
     { label: "a2", value: "c1" },
-    { label: "Of 2 questions, your device reported on this one", value: "How often?" },
-    { label: "It sent this code", value: "4\nlikelier with 1 of the 3 possible combinations of answers" },
+    { label: "Your report is about this one of the 2 questions", value: "How often?" },
+    { label: "The code that was sent", value: "4\nmore likely with 1 of the 3 possible combinations of answers" },
   ]);
   const plane = new Survey(split([2, 3], [[1, [[0, 1]]]], { prime: 3 }));
   const { own, symbols } = responseOf(6, 3, 2);
@@ -230,7 +230,7 @@ test("a receipt lists the view, the code and the number of likelier answers", ()
     const likelier = own.filter((symbols) => symbols.includes(y)).length;
     const [about, code] = told(plane, [y]);
     assert.equal(about.value, "a0\na1");
-    assert.equal(code.value, `${y}\nlikelier with ${likelier} of the 6 possible combinations of answers`);
+    assert.equal(code.value, `${y}\nmore likely with ${likelier} of the 6 possible combinations of answers`);
   }
 });
 
@@ -240,7 +240,7 @@ test("options of a question count as one question in receipts", () => {
   document.mechanism.views[1].attributes = [["a1", "s.x", "s.y"]];
   // After the two symbols of the first view.
   const [about] = told(new Survey(document), [2]);
-  assert.equal(about.label, "Of 3 questions, your device reported on these 2");
+  assert.equal(about.label, "Your report is about these 2 of the 3 questions");
   assert.equal(about.value.split("\n").length, 3);
 });
 

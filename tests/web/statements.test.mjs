@@ -80,8 +80,8 @@ test("the promise of an answer is in plain words", async () => {
   const { happening } = await promiseOf(client, await client.survey("health"), { language: "en" });
   assert.equal(
     happening[0],
-    "Somebody who knows all your other answers: from 5 to at most 21 of 100. Somebody who does not know" +
-      " them can learn more where answers go together: at most 87 of 100.",
+    "If someone knows all your other answers, the number rises from 5 to at most 21 of 100. Someone who does" +
+      " not know them can learn more if answers are related: at most 87 of 100.",
   );
 });
 
@@ -150,13 +150,13 @@ test("a receipt is available only to its owner and once it is counted", async ()
 });
 
 for (const [error, said] of [
-  [new LedgerRefused("", "series.wave"), /answered in this browser on this page address, under another name/],
+  [new LedgerRefused("", "series.wave"), /answered in this browser at this web address, under another name/],
   [new LedgerRefused("", "series.total_gamma"), /than was promised for the whole series/],
   [new LedgerRefused("", "maxTotalGamma"), /than this page allows for all surveys/],
-  [new SurveyRefused("", "storage"), /This browser keeps nothing for this page/],
+  [new SurveyRefused("", "storage"), /It stores nothing for this page/],
   [
     new SurveyRefused("", "series.origin", { series: { origin: "https://survey.example.org" } }),
-    /asked on the page address https:\/\/survey\.example\.org alone/,
+    /asked only at the web address https:\/\/survey\.example\.org,/,
   ],
 ]) {
   test(`refusals are explained in the form's words: ${error.field}`, () => {
@@ -168,8 +168,8 @@ for (const [error, said] of [
 
 test("other errors state whether a report may have been sent", () => {
   const [sent, unsent] = [true, false].map((left) => reasonOf(new TypeError("x"), left, new Wording()).join(""));
-  assert.match(sent, /^A report may have been sent.*something unforeseen/);
-  assert.match(unsent, /^Nothing was sent: something unforeseen/);
+  assert.match(sent, /^Your report may have been sent.*an unexpected error/);
+  assert.match(unsent, /^Nothing was sent: an unexpected error/);
 });
 
 /** By batch size, at most so many of 100 people without collusion, but for one of so many batches, for
@@ -191,16 +191,16 @@ for (const [size, [apart, chance]] of Object.entries(BATCHES)) {
       const { outlook, happening, exactly } = await promiseOf(client, survey, { language });
       // Small batches hide nothing and have no figure.
       const most = apart < 85 ? [apart, 85] : [85];
-      const bounds = apart < 85 ? [apart, 1, chance, 85] : [85];
+      const bounds = apart < 85 ? [apart, 100, 1, chance, 85] : [85];
       assert.deepEqual(outlook.map(({ count }) => count), [5, ...most, 100]);
       assert.deepEqual(outlook.map(({ value }) => numbers(value)[0]), [5, ...most, 100]);
       if (apart < 85) assert.match(outlook[1].label, new RegExp(` 1 .*${String(chance).replace(/0{3}(?=(0{3})*$)/g, "\u202f000")}`));
       const of = (text) => numbers(text.replace(/(?<=\d)[.,\u202f\u00a0](?=\d)/g, "")).join();
-      const through = apart < 85 ? [relay.batch, 5, 100, 100, ...bounds] : [relay.batch, 100, ...bounds];
+      const through = apart < 85 ? [relay.batch, 5, 100, ...bounds] : [relay.batch, 85, 100];
       assert.ok(exactly.some((text) => of(text) === through.join()), exactly.join("\n"));
       assert.ok(happening.some((text) => text.includes("relay.example") && /\d/.test(text)));
       const lines = await receiptOf(client, survey, { language });
-      const learnt = apart < 85 ? [5, 100, 100, ...bounds] : [100, ...bounds, 5, 100];
+      const learnt = apart < 85 ? [5, 100, ...bounds] : [5, 100, 100, 85];
       assert.equal(of(lines.at(-1).value), learnt.join());
       const { text } = await loadWording(language).then((words) => ({ text: words.counted(survey) }));
       assert.equal(text.replace(/\D/g, ""), String(relay.batch - 1));
@@ -226,8 +226,8 @@ test("the sentence about a relay is the shared one", async () => {
   const words = new Wording();
   assert.equal(
     words.relayed({ batch: 40_000, delta: 1e-8, apart: 9, together: 84 }),
-    "If the relay does not work together with the asker, passes on what it received and adds nothing, and the" +
-      " others’ reports are honest and can be opened: of 100 people at most 9, but for a chance of 1 in" +
-      " 100\u202f000\u202f000. In any other case: at most 84.",
+    "If the relay does not cooperate with the people who run the survey, passes on all reports and adds none," +
+      " and the other reports are honest and can be decrypted: at most 9 of 100 people, except with a probability" +
+      " of 1 in 100\u202f000\u202f000. In any other case: at most 84.",
   );
 });

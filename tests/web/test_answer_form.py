@@ -26,7 +26,7 @@ def test_the_form_asks_only_by_the_operators_setting_and_states_both_figures(liv
     found = visit()
     page = found.page
     page.goto(f"{live.url}/s/work")
-    expect(heading(page, "This survey is not asked")).to_be_visible()
+    expect(heading(page, "You cannot answer this survey here")).to_be_visible()
     expect(page.locator("halftruth-form")).to_contain_text("(maxGamma)")
     assert posted(found) == []
     service = live.app.extensions["halftruth"]
@@ -35,8 +35,8 @@ def test_the_form_asks_only_by_the_operators_setting_and_states_both_figures(liv
     page.reload()
     assert Protection.of(SURVEY).answer.gamma <= 5 < 19 < Protection.of(SURVEY).record.gamma
     both = (
-        "Somebody who knows all your other answers: from 5 to at most 21 of 100. Somebody who does"
-        " not know them can learn more where answers go together: at most 87 of 100."
+        "If someone knows all your other answers, the number rises from 5 to at most 21 of 100."
+        " Someone who does not know them can learn more if answers are related: at most 87 of 100."
     )
     expect(page.locator(".happens li").first).to_have_text(both)
     # The bars are those of the record.
@@ -44,7 +44,7 @@ def test_the_form_asks_only_by_the_operators_setting_and_states_both_figures(liv
     anyone_can_use(found, "promise-by-answer")
     answer_and_send(page)
     assert counted(live) == [shown_report(page)]
-    page.get_by_text("Counted in this browser on this page address so far").click()
+    page.get_by_text("Reports from this browser so far, at this web address").click()
     card = page.locator(".counted")
     expect(card).to_contain_text("All protected answers to all surveys, in one report")
     expect(card).to_contain_text("to someone who already knows the other answers")

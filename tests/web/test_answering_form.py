@@ -101,7 +101,7 @@ def test_each_step_is_accessible_on_the_narrowest_screen(live, visit):
     page.get_by_role("button", name="Try it first").focus()
     keyboard.press("Enter")
     expect(heading(page, "A practice round")).to_be_focused()
-    press(page, "Let chance work")
+    press(page, "Change it at random")
     expect(page.get_by_text("Please enter a whole number from 1 to 16.")).to_be_visible()
     page.get_by_label("Which number").focus()
     keyboard.type("9")
@@ -109,8 +109,8 @@ def test_each_step_is_accessible_on_the_narrowest_screen(live, visit):
         keyboard.press(key)
     expect(page.get_by_text("This would be sent: ")).to_be_visible()
     # 16 cells: 19/34, as in the promise and on the receipt.
-    expect(page.get_by_text("tries that fit: about 56 of 100")).to_be_visible()
-    tally = page.get_by_text("Tries that fit what you chose").text_content()
+    expect(page.get_by_text("tries that match: about 56 of 100")).to_be_visible()
+    tally = page.get_by_text("Tries that match your choice").text_content()
     assert sum(map(int, re.findall(r"\d+", tally))) == 6
     tries = page.locator("ol li")
     assert [line[:4] for line in tries.all_text_contents()] == ["9 → "] * 5

@@ -263,7 +263,7 @@ def test_the_manual_example_of_promise_and_receipt_shows_both(live, origin, visi
     block = block.replace("#health", "#own").replace('"health"', '"work"')
     page = visit(origin.add(f'{controls()}<script type="module">{block}</script>')).page
     # γ = 19: of 100 people, five before, at most fifty after.
-    said = "if they send the same as you, and it fits the secret: at most 50"
+    said = "if they send the same report as you: at most 50"
     expect(page.get_by_text(said)).to_be_visible()
     press(page, "Send")
     expect(page.get_by_text("Where do you live?: ")).to_be_visible()
@@ -271,7 +271,10 @@ def test_the_manual_example_of_promise_and_receipt_shows_both(live, origin, visi
     shown = page.locator("main").inner_text()
     labels = [attribute.label for attribute in SCHEMA.attributes]
     for label, answer in zip(labels, report, strict=True):
-        assert f"{label}: {answer} also sent with another answer: about " in " ".join(shown.split())
+        assert (
+            f"{label}: {answer} people with another answer who send this too: about "
+            in " ".join(shown.split())
+        )
 
 
 def test_a_second_attachment_is_refused_and_the_first_keeps_working(live, origin, visit):
@@ -309,9 +312,7 @@ def test_answers_are_cleared_once_their_report_is_drawn(live, origin, visit):
     page.evaluate("document.querySelector('[name=drinks]').value = 'never-hush'")
     operations.close_survey(live.store, "work", confirm="work")
     press(page, "Send")
-    expect(page.get_by_role("alert")).to_contain_text(
-        "A report may have been sent. What went wrong"
-    )
+    expect(page.get_by_role("alert")).to_contain_text("Your report may have been sent. The problem")
     entered = (
         "[...document.querySelectorAll('[name]')].map((control) => control.value ?? '').join('')"
     )

@@ -50,11 +50,11 @@ def test_the_form_explains_how_reports_are_drawn_and_what_they_prove(live, visit
     # What a report can prove is visible without opening anything.
     [proof] = [each for each in Protection.of(survey).sentences() if "can prove" in each]
     expect(page.get_by_text(proof, exact=True).first).to_be_visible()
-    page.get_by_text("The same in exact words").click()
+    page.get_by_text("The same in exact terms").click()
     for sentence in Protection.of(survey).sentences():
         expect(page.get_by_text(sentence, exact=True).last).to_be_visible()
     # The exception concerns the answer "Never".
-    expect(page.get_by_text("But for what is named here, nobody")).to_be_visible()
+    expect(page.get_by_text("Apart from the answers named above: no one")).to_be_visible()
     anyone_can_use(found, "designs")
     press(page, "Begin")
     for label in LABELS.values():
@@ -65,7 +65,7 @@ def test_the_form_explains_how_reports_are_drawn_and_what_they_prove(live, visit
     send(page)
     expect(heading(page, "Thank you")).to_be_visible()
     expect(
-        page.get_by_text("Of your answers, nothing but the report left this device.")
+        page.get_by_text("Apart from the report, nothing about your answers leaves this device.")
     ).to_be_visible()
     [report] = counted(live)
     said = [ANSWERS[code]["en"] for code in report]

@@ -69,7 +69,7 @@ def test_missing_exceeded_or_invalid_limits_are_refused_with_an_event(live, orig
             detail["message"],
             re.IGNORECASE,
         )
-    expect(heading(page, "This survey is not asked")).to_have_count(len(limits))
+    expect(heading(page, "You cannot answer this survey here")).to_have_count(len(limits))
     assert page.locator("halftruth-form input, halftruth-form select").count() == 0
     assert posted(found) == []
 
@@ -125,8 +125,10 @@ def test_a_report_is_sent_at_a_multiple_of_the_send_interval(live, origin, visit
     page.clock.run_for(taken)
     asked = len(found.requests)
     send(page)
-    expect(heading(page, "Kept for later")).to_be_visible()
-    expect(page.get_by_text("your report is not sent before January 1, 2030 at ")).to_be_visible()
+    expect(heading(page, "Your report is waiting")).to_be_visible()
+    expect(
+        page.get_by_text("this device sends your report no earlier than January 1, 2030 at ")
+    ).to_be_visible()
     assert page.get_by_role("button", name="Send the same report again").count() == 0
     page.clock.run_for(leaves - 1 - taken)
     assert len(found.requests) == asked

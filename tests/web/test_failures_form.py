@@ -88,29 +88,31 @@ PAST = datetime(2020, 3, 31, 12, tzinfo=UTC)
 #: For each failure: its cause, the end of the URL, and the English title and text.
 FAILURES = {
     "deadline": (
-        published(closes_at=PAST), "", "This survey is over",
-        r"It could be answered until March 31, 2020.*\. Thank you",
+        published(closes_at=PAST), "", "This survey has ended",
+        r"You could answer until March 31, 2020.*\. Thank you",
     ),
-    "quota": (full, "", "This survey is over", "Enough people have answered already"),
+    "quota": (full, "", "This survey has ended", "Enough people have answered already"),
     "closed": (closed, "", None, "closed"),
     "unreachable": (cut_off, "", "The survey cannot be reached", "try again"),
-    "forged": (forged, "", "This survey is not asked", "Nothing was sent: survey 'work': the"),
+    "forged": (
+        forged, "", "You cannot answer this survey here", "Nothing was sent: survey 'work': the",
+    ),
     "not invited": (
-        published(invitations=True), "", "An invitation is needed", "open the link",
+        published(invitations=True), "", "You need an invitation", "open the link",
     ),
     "half a link": (
         published(invitations=True), "#invitation=01", "This invitation cannot be read", "whole",
     ),
     "spent": (
         published(invitations=True), f"#invitation={ELSE}",
-        "This invitation cannot be used any more", "nothing was asked or sent",
+        "This invitation is no longer valid", "nothing was asked or sent",
     ),
-    "another version": (kept(digest="00"), "", "Answered before", "Another version"),
-    "waiting": (kept(sent=False), "", "Kept for later", "not confirmed your report yet"),
-    "late": (refused("closes_at"), "", "You were too late", "Nothing was counted."),
+    "another version": (kept(digest="00"), "", "Already answered", "Another version"),
+    "waiting": (kept(sent=False), "", "Your report is waiting", "not confirmed your report yet"),
+    "late": (refused("closes_at"), "", "Your report came too late", "It was not counted."),
     "refused": (refused("values"), "", "Your report was not counted", "refused it: it is so"),
     "not let in": (
-        invited_only("invitation"), "", "Your report was not counted", "was not let in",
+        invited_only("invitation"), "", "Your report was not counted", "was not accepted",
     ),
 }  # fmt: skip
 

@@ -84,7 +84,7 @@ def test_every_step_is_accessible(live, visit):
     page = found.page
 
     expect(heading(page, "Before you begin")).to_be_visible()
-    page.get_by_text("The same in exact words").click()
+    page.get_by_text("The same in exact terms").click()
     anyone_can_use(found, "opening")
     begin(page)
     expect(heading(page, "Habits (1 of 2)")).to_be_visible()

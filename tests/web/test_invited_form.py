@@ -82,7 +82,7 @@ def test_an_invitation_link_admits_one_report_and_is_sent_nowhere_else(invited, 
 
 def test_an_invitation_link_opened_in_the_same_tab_survives_a_reload(invited, visit):
     page = visit(f"{invited.url}/s/work").page
-    expect(heading(page, "An invitation is needed")).to_be_visible()
+    expect(heading(page, "You need an invitation")).to_be_visible()
     page.evaluate("(hash) => { location.hash = hash; }", f"invitation={invitation_of(invited)}")
     is_asked(page)
     assert page.url == f"{invited.url}/s/work"
@@ -106,7 +106,7 @@ def test_a_used_invitation_is_refused_before_the_first_question(both, visit):
     assert digest not in report
     assert found.traffic().count(digest) == 1
     again = visit(link(both, spent))
-    is_not_asked(again, "It was used already, or withdrawn, and nothing was asked or sent.")
+    is_not_asked(again, "It was already used or withdrawn, and nothing was asked or sent.")
     assert spent not in again.traffic()
 
 

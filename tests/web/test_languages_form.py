@@ -30,14 +30,14 @@ HEADINGS = {
     ),
     "thanks": ("Thank you", "Vielen Dank", "Merci", "Gracias"),
     "before": (
-        "Answered in this browser already",
+        "Already answered in this browser",
         "In diesem Browser wurde schon geantwortet",
-        "On a déjà répondu dans ce navigateur",
+        "Déjà répondu dans ce navigateur",
         "En este navegador ya se ha respondido",
     ),
     "another": (
-        "Are you somebody else?",
-        "Sind Sie jemand anderes?",
+        "Are you another person?",
+        "Sind Sie eine andere Person?",
         "Êtes-vous quelqu’un d’autre\u202f?",
         "¿Es usted otra persona?",
     ),
@@ -140,12 +140,12 @@ def test_every_step_is_accessible_in_every_language(live, visit, survey):
     # The browser's language, if the survey has it.
     expect(heading(page, "Bevor Sie beginnen")).to_be_visible()
     expect(page.locator("h1")).to_have_text("Gesund arbeiten")
-    page.get_by_text("Dasselbe genau gesagt").click()
+    page.get_by_text("Dasselbe in genauen Worten").click()
     check("opening", page.locator("summary").click)
     check("consent", lambda: (press_main(), page.locator("select[name=language]").focus()))
     page.get_by_role("button", name="Erst ausprobieren").click()
     page.get_by_label("ja", exact=True).check()
-    page.get_by_role("button", name="Den Zufall wirken lassen").click()
+    page.get_by_role("button", name="Zufällig verändern").click()
     expect(page.get_by_text("Das würde gesendet")).to_be_visible()
     tried = page.locator("input[name=practice]:checked").or_(page.locator("ol li"))
     check("practice", lambda: expect(tried).to_have_count(2))
@@ -181,7 +181,7 @@ def test_every_step_is_accessible_in_every_language(live, visit, survey):
     how_often, *report, learnt = page.locator(".card.sent dd").all_text_contents()
     assert {text.split("\n")[0] for text in report} <= answers
     assert "mit Ihren Antworten: etwa " in how_often
-    assert learnt.startswith("Von 100 Menschen, die dasselbe senden, haben höchstens ")
+    assert "Von 100 Menschen, die denselben Bericht senden, haben es höchstens " in learnt
     check("thanks")
     assert len(posted(found)) == 1
     page.reload()

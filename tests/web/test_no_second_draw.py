@@ -25,7 +25,7 @@ from .conftest import (
     watch,
 )
 
-ANSWERED = "Answered in this browser already"
+ANSWERED = "Already answered in this browser"
 
 #: Records the content of a page when it is restored from the back-forward cache.
 NOTE_COPIES = """
@@ -125,7 +125,7 @@ def test_two_clicks_send_a_report_once(live, origin, visit):
     page.route("**/reports", hold)
     click("Send", 1)
     held[0].fulfill(status=404)
-    expect(heading(page, "Kept for later")).to_be_visible()
+    expect(heading(page, "Your report is waiting")).to_be_visible()
     click("Send the same report again", 2)
     held[1].continue_()
     expect(heading(page, "Thank you")).to_be_visible()
@@ -139,17 +139,17 @@ def draws_once_without_storage(found, live):
     page = found.page
     page.goto(f"{live.url}/s/work")
     answer(page)
-    expect(page.get_by_text("This browser keeps nothing for this page")).to_be_visible()
+    expect(page.get_by_text("This browser stores nothing for this page")).to_be_visible()
     page.clock.install()
     lose_answers(page)
     send(page)
-    let_time_pass(page, heading(page, "Kept for later"))
+    let_time_pass(page, heading(page, "Your report is waiting"))
     expect(page.get_by_text("please leave the page open")).to_be_visible()
     press(page, "Send the same report again")
-    let_time_pass(page, heading(page, "Kept for later"))
+    let_time_pass(page, heading(page, "Your report is waiting"))
     # After a reload the same report is found.
     page.reload()
-    let_time_pass(page, heading(page, "Kept for later"))
+    let_time_pass(page, heading(page, "Your report is waiting"))
     page.unroute("**/reports")
     let_time_pass(page, heading(page, "Thank you"))
     # The history entry that the Back key left has the report, too.
@@ -165,11 +165,11 @@ def draws_once_without_storage(found, live):
 
 #: Notice before the first question, in each language.
 FORGETFUL = {
-    "en": "This browser keeps nothing for this page. If you open the page's address again, you are"
-    " asked again, and a second report would tell more of you. Please answer only once.",
-    "de": "Wenn Sie ihre Adresse noch einmal öffnen, werden Sie noch einmal gefragt",
-    "es": "Si vuelve a abrir su dirección, se le preguntará de nuevo",
-    "fr": "Si vous ouvrez de nouveau son adresse, les questions vous seront posées de nouveau",
+    "en": "This browser stores nothing for this page. If you open the page again, you are asked"
+    " again, and a second report would reveal more about you. Please answer only once.",
+    "de": "Wenn Sie die Seite noch einmal öffnen, werden Sie noch einmal gefragt",
+    "es": "Si vuelve a abrir la página, se le preguntará de nuevo",
+    "fr": "Si vous ouvrez de nouveau la page, les questions vous seront posées de nouveau",
 }
 
 
@@ -227,7 +227,7 @@ def test_a_lost_response_is_retried_with_the_same_report(live, visit):
     page.clock.install()
     lose_answers(page)
     send(page)
-    let_time_pass(page, heading(page, "Kept for later"))
+    let_time_pass(page, heading(page, "Your report is waiting"))
     assert len(counted(live)) == 1
     assert len(posted(found)) > 1
     page.unroute("**/reports")

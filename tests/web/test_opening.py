@@ -187,7 +187,7 @@ def test_a_page_that_is_gone_back_to_fetches_the_survey(live, survey, opened):
     page.goto(f"{live.url}/")
     operations.close_survey(live.store, "work", confirm="work")
     page.go_back()
-    expect(heading(page, "This survey is over")).to_be_visible()
+    expect(heading(page, "This survey has ended")).to_be_visible()
     assert asked(found) == [f"{live.url}/v1/surveys/work"]
 
 

@@ -68,7 +68,7 @@ def test_only_the_displayed_report_is_sent_and_stored(live, visit):
     stayed = page.locator(".card:not(.sent, .ledger) dd").all_text_contents()
     assert stayed == ["yes-hush", "weekly-hush", REGIONS[2]]
     page.reload()
-    expect(heading(page, "Answered in this browser already")).to_be_visible()
+    expect(heading(page, "Already answered in this browser")).to_be_visible()
     assert "hush" not in page.locator("halftruth-form").evaluate("(form) => form.root.innerHTML")
     assert len(posted(found)) == 1
 
@@ -86,7 +86,7 @@ def test_two_tabs_send_one_report(live, visit):
     second.bring_to_front()
     send(second)
     # The report belongs to the other tab's answers, so this one shows none.
-    expect(heading(second, "Answered in this browser already")).to_be_visible()
+    expect(heading(second, "Already answered in this browser")).to_be_visible()
     assert second.locator(".card:not(.ledger)").count() == 0
     assert counted(live) == [shown_report(first)]
 

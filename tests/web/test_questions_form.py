@@ -158,7 +158,7 @@ def test_every_kind_of_question_can_be_answered_by_keyboard(live, visit):
     order = boxes.all_text_contents()
     assert order[3:] == ["None of these", "hush"]
     press(page, "Continue")
-    expect(page.get_by_text("Please choose what applies, or that none does.")).to_be_visible()
+    expect(page.get_by_text("Please choose what applies, or “None of these”.")).to_be_visible()
     boxes.first.locator("input").focus()
     keyboard.press("Space")
     page.get_by_label("None of these").check()

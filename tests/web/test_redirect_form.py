@@ -60,11 +60,11 @@ def test_the_redirect_carries_nothing_about_answers_or_the_report(live, found):
     assert not any(name in arrived for name in ("referer", "cookie", live.url))
     assert page.evaluate(LEARNED) == ["", "", None, None, "", 0, 0]
     page.go_back()
-    expect(heading(page, "Answered in this browser already")).to_be_visible()
+    expect(heading(page, "Already answered in this browser")).to_be_visible()
     # A returning visitor may be another person: nothing is shown and no redirect happens.
     assert page.locator(".card:not(.ledger), .onward").count() == 0
     page.clock.run_for(60_000)
-    expect(heading(page, "Answered in this browser already")).to_be_visible()
+    expect(heading(page, "Already answered in this browser")).to_be_visible()
     assert counted(live) == [report]
     assert len(posted(found)) == 1
     assert "hush" not in found.traffic()
@@ -90,7 +90,7 @@ def test_no_redirect_happens_before_the_report_is_counted(live, found):
     page = found.page
     keep_for_later(page, f"{live.url}/s/work")
     page.clock.run_for(60_000)
-    expect(heading(page, "Kept for later")).to_be_visible()
+    expect(heading(page, "Your report is waiting")).to_be_visible()
     assert page.locator(".onward").count() == 0
     page.unroute("**/reports")
     let_time_pass(page, heading(page, "Elsewhere"))

@@ -72,7 +72,8 @@ def test_reports_are_sent_only_to_the_relay_and_counted_as_a_batch(two_servers, 
     both.fill(BATCH - len(LANGUAGES))
     # All interfaces use this sentence.
     [said] = Protection.of(both.survey).relayed.sentences()
-    assert f"at most {APART}, but for a chance of 1 in 1\N{NARROW NO-BREAK SPACE}000" in said
+    chance = "1 in 1\N{NARROW NO-BREAK SPACE}000"
+    assert f"at most {APART} of 100 people, except with a probability of {chance}" in said
     assert f" In any other case: at most {TOGETHER}." in said
     for language in LANGUAGES:
         address = f"{collector}/s/work?lang={language}"
@@ -85,10 +86,10 @@ def test_reports_are_sent_only_to_the_relay_and_counted_as_a_batch(two_servers, 
         assert [text.split()[-1] for text in figures] == ["5", str(APART), str(TOGETHER), "100"]
         expect(page.locator(".happens")).to_contain_text(both.survey.relay.url.split("//")[1])
         if language == "en":
-            page.get_by_text("The same in exact words").click()
+            page.get_by_text("The same in exact terms").click()
             for sentence in Protection.of(both.survey).sentences():
                 expect(page.get_by_text(sentence, exact=True)).to_be_visible()
-            page.get_by_text("The same in exact words").click()
+            page.get_by_text("The same in exact terms").click()
         fits_a_phone(found, f"relay-opening-{language}")
         main.click()
         for label in ("yes-hush", "never-hush"):
@@ -115,7 +116,7 @@ def test_reports_are_sent_only_to_the_relay_and_counted_as_a_batch(two_servers, 
 
 #: What the form says of a relay, by language.
 CLOSED = in_all(
-    "Its relay, {host}, takes no reports of it.",
+    "Its relay, {host}, accepts no reports for it.",
     "Die Zwischenstelle {host} nimmt keine Berichte dazu an.",
     "Le relais {host} n’accepte pas de rapports à son sujet.",
     "El intermediario {host} no acepta informes sobre ella.",
@@ -160,11 +161,11 @@ def test_a_report_waits_in_the_browser_while_the_relay_is_unreachable(two_server
         page.get_by_label(label, exact=True).check()
     page.locator("button.main").click()
     page.locator("button.main").click()
-    let_time_pass(page, heading(page, "Kept for later"))
+    let_time_pass(page, heading(page, "Your report is waiting"))
     kept = page.evaluate("localStorage.getItem('halftruth:work')")
     page.unroute("**/reports")
     page.reload()
-    expect(heading(page, "Answered in this browser already")).to_be_visible()
+    expect(heading(page, "Already answered in this browser")).to_be_visible()
     assert both.held() == 1
     after = page.evaluate("localStorage.getItem('halftruth:work')")
     assert after == kept.replace('"sent":false', '"sent":true')

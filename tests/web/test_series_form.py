@@ -28,7 +28,7 @@ from .conftest import (
 )
 from .test_no_second_draw import BROKEN
 
-COUNT = "Counted in this browser on this page address so far"
+COUNT = "Reports from this browser so far, at this web address"
 SCREEN = {"width": 390, "height": 844}
 
 
@@ -62,12 +62,12 @@ def test_waves_are_counted_up_to_the_total_and_the_count_can_be_deleted(live, vi
     # Of 100: a secret of 5 becomes at most 50 with γ = 19, and 95 with 361.
     figures = page.locator(".figures li")
     expect(figures).to_contain_text(
-        ["before anybody answers", "if they send the same as you", "in all waves", "ordinary"]
+        ["before anyone answers", "if they send the same report as you", "in all waves", "ordinary"]
     )
     most = [text.split()[-1] for text in figures.locator("strong").all_text_contents()]
     assert most == ["5", "50", "95", "100"]
     said = page.locator(".happens")
-    for part in ("wave 1 of a series", "on this page address", "private window", "begins anew"):
+    for part in ("wave 1 of a series", "at this web address", "private window", "starts again"):
         expect(said).to_contain_text(part)
     expect(page.get_by_text(COUNT)).to_have_count(0)
     anyone_can_use(found, "series-first-wave")
@@ -89,7 +89,7 @@ def test_waves_are_counted_up_to_the_total_and_the_count_can_be_deleted(live, vi
 
     ask(found, live, wave(live, 3))
     before = len(posted(found))
-    expect(heading(page, "Enough was told already")).to_be_visible()
+    expect(heading(page, "Your reports have reached the limit")).to_be_visible()
     expect(page.get_by_text("So nothing was asked or sent.")).to_be_visible()
     page.get_by_text(COUNT).click()
     expect(page.locator(".counted")).to_contain_text(
@@ -100,8 +100,8 @@ def test_waves_are_counted_up_to_the_total_and_the_count_can_be_deleted(live, vi
     assert len(posted(found)) == before
 
     # The consequences are explained before: 19² was sent, and 19² is promised again.
-    press(page, "Forget the count")
-    expect(heading(page, "Forget the count?")).to_be_visible()
+    press(page, "Delete the count")
+    expect(heading(page, "Delete the count?")).to_be_visible()
     assert len(ledger(found)) == 2
     for language, said in FORGET.items():
         page.goto(f"{live.url}/s/work-3?lang={language}")
@@ -116,22 +116,22 @@ def test_waves_are_counted_up_to_the_total_and_the_count_can_be_deleted(live, vi
     anyone_can_use(found, "series-forget")
     page.goto(f"{live.url}/s/work-3")
     page.get_by_text(COUNT).click()
-    press(page, "Forget the count")
+    press(page, "Delete the count")
     press(page, "Back")
-    expect(heading(page, "Enough was told already")).to_be_visible()
+    expect(heading(page, "Your reports have reached the limit")).to_be_visible()
     page.get_by_text(COUNT).click()
-    press(page, "Forget the count")
-    press(page, "Yes, forget it")
+    press(page, "Delete the count")
+    press(page, "Yes, delete it")
     expect(heading(page, "Before you begin")).to_be_visible()
     assert ledger(found) == []
     # The survey still counts as answered.
     page.goto(f"{live.url}/s/work-1")
-    expect(heading(page, "Answered in this browser already")).to_be_visible()
+    expect(heading(page, "Already answered in this browser")).to_be_visible()
 
 
 #: Text before the count is deleted, in each language.
 FORGET = {
-    "en": "From what was sent so far, others can learn: from 5\u202f% to at most 95\u202f%",
+    "en": "From the reports so far, others can learn: from 5\u202f% to at most 95\u202f%",
     "de": "können andere erfahren: von 5\u202f% auf höchstens 95\u202f%",
     "es": "otros pueden saber: de 5\u202f% a 95\u202f% como mucho",
     "fr": "on peut apprendre\u202f: de 5\u202f% à 95\u202f% au maximum",
@@ -140,10 +140,10 @@ FORGET = {
 
 #: What deleting the count deletes, in each language.
 DELETES = {
-    "en": "the count of all reports from this browser on this page address",
-    "de": "die Zählung aller Berichte gelöscht, die dieser Browser unter dieser Seitenadresse",
-    "es": "la cuenta de todos los informes enviados por este navegador en esta dirección web",
-    "fr": "le compte de tous les rapports envoyés par ce navigateur à cette adresse web",
+    "en": "the count of all reports from this browser at this web address",
+    "de": "die Zählung aller Berichte aus diesem Browser unter dieser Webadresse",
+    "es": "la cuenta de todos los informes de este navegador en esta dirección web",
+    "fr": "le compte de tous les rapports de ce navigateur à cette adresse web",
 }
 
 
@@ -169,12 +169,12 @@ def test_waves_are_explained_on_one_screen_in_every_language(live, visit):
 
 
 def test_a_wave_is_not_asked_without_storage(live, visit, origin):
-    said = "What all your reports on this page address tell together has to be counted."
+    said = "This browser must count what all your reports at this web address reveal together."
     found = visit()
     page = found.page
     page.add_init_script(BROKEN)
     ask(found, live, wave(live, 1))
-    expect(heading(page, "This survey is not asked")).to_be_visible()
+    expect(heading(page, "You cannot answer this survey here")).to_be_visible()
     anyone_can_use(found, "series-storage-less")
     expect(page.get_by_text(said)).to_be_visible()
     assert page.get_by_role("button").count() == 0
@@ -187,12 +187,12 @@ def test_a_wave_is_not_asked_without_storage(live, visit, origin):
     assert posted(found) == []
 
 
-#: Where a form is refused because of its page address, in each language.
+#: Where a form is refused because of its web address, in each language.
 ELSEWHERE = {
-    "en": "asked on the page address {} alone, where a browser counts all waves together",
-    "de": "nur unter der Seitenadresse {} gefragt wird, wo ein Browser alle Wellen",
-    "es": "solo se pregunta en la dirección web {}, donde un navegador cuenta todas las oleadas",
-    "fr": "n’est posée qu’à l’adresse web {}, où un navigateur compte toutes les vagues",
+    "en": "asked only at the web address {}, where a browser counts all waves together",
+    "de": "nur unter der Webadresse {} gestellt wird, wo ein Browser alle Wellen",
+    "es": "solo se ofrece en la dirección web {}, donde un navegador cuenta todas las oleadas",
+    "fr": "n’est proposée qu’à l’adresse web {}, où un navigateur compte toutes les vagues",
 }
 
 
@@ -210,7 +210,7 @@ def test_a_wave_is_asked_on_one_page_address_alone(live, visit, origin):
             page.goto(f"{address}?lang={language}")
             expect(page.get_by_text(said.format(live.url))).to_be_visible()
         page.goto(f"{address}?lang=en")
-        expect(heading(page, "This survey is not asked")).to_be_visible()
+        expect(heading(page, "You cannot answer this survey here")).to_be_visible()
         assert page.locator("input, select:not([name=language])").count() == 0
     anyone_can_use(found, "series-other-address")
     assert len(posted(found)) == 1
@@ -239,8 +239,10 @@ def test_hosted_forms_show_and_limit_what_all_surveys_add_up_to(live, visit):
         "All protected answers to all surveys, in 2 reports"
     )
     # Without a limit, nothing is allowed again by forgetting.
-    press(page, "Forget the count")
-    expect(page.get_by_text("refuses no survey on this page address because of it")).to_be_visible()
+    press(page, "Delete the count")
+    expect(
+        page.get_by_text("refuses no survey at this web address because of them")
+    ).to_be_visible()
     expect(page.get_by_text("a report can prove an answer")).to_have_count(0)
     press(page, "Back")
     # A wave shows its series and all surveys.
@@ -254,7 +256,7 @@ def test_hosted_forms_show_and_limit_what_all_surveys_add_up_to(live, visit):
     limit_hosted_forms(live, "130321")
     before = len(posted(found))
     ask(found, live, Survey("alone-3", "Alone", SCHEMA, GammaDiagonal(19)))
-    refusal = page.get_by_text("more of you than this page allows for all surveys")
+    refusal = page.get_by_text("more about you than this page allows for all surveys")
     expect(refusal).to_be_visible()
     assert len(posted(found)) == before
     limit_hosted_forms(live, "2476099")
@@ -271,7 +273,7 @@ def test_max_total_gamma_bounds_all_surveys_of_a_page(live, visit, origin):
     found.page.goto(origin.add(element(live, "one", limits), script(live)))
     answer_and_send(found)
     found.page.goto(origin.add(element(live, "other", limits), script(live)))
-    refusal = found.page.get_by_text("more of you than this page allows for all surveys")
+    refusal = found.page.get_by_text("more about you than this page allows for all surveys")
     expect(refusal).to_be_visible()
     assert len(posted(found)) == 1
     # An attached form refuses it, too.

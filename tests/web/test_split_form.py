@@ -106,13 +106,13 @@ def counted(live):
 def test_the_drawn_view_is_asked_and_reported_accessibly(live, visit, survey):
     found = visit(f"{live.url}/s/split")
     page = found.page
-    page.get_by_text("The same in exact words").click()
+    page.get_by_text("The same in exact terms").click()
     for sentence in Protection.of(survey).sentences()[1:]:
         expect(page.get_by_text(sentence, exact=True)).to_be_visible()
     # Unperturbed questions are listed by label, without opening anything.
     bare = f"Sent as answered, without protection: {LABELS['age']}"
     expect(page.get_by_text(bare, exact=True).first).to_be_visible()
-    expect(page.get_by_text("of the 11 questions, drawn on this device")).to_be_visible()
+    expect(page.get_by_text("of the 11 questions, picked at random by this device")).to_be_visible()
     anyone_can_use(found, "split-opening")
     asked = walk(page)
     assert asked[0] == LABELS["age"]
@@ -137,13 +137,15 @@ def test_the_drawn_view_is_asked_and_reported_accessibly(live, visit, survey):
     assert not any(answer in text for text in shown for answer in (NO, YES))
     words = page.locator(".card.sent dt").all_text_contents()
     number = {3: 2, 7: 6}[len(asked)]
-    assert words[2] == f"Of 10 questions, your device reported on these {number}"
+    assert words[2] == f"Your report is about these {number} of the 10 questions"
     assert words[0].endswith(
-        "people with the same answer to “How old are you?” who report on the same questions, so"
-        " many send just this"
+        "people with the same answer to “How old are you?” send exactly this report, if theirs is"
+        " about the same questions"
     )
     learnt = page.locator(".card.sent dd").last.text_content()
-    assert learnt.endswith("of 100 people with the same answer to “How old are you?” have.")
+    assert learnt.startswith(
+        "Suppose 5 of 100 people with the same answer to “How old are you?” have a secret."
+    )
     assert "hush" not in found.traffic()
     assert found.said == []
 
@@ -172,7 +174,7 @@ def test_reloads_and_other_tabs_ask_the_same_view_without_a_new_draw(live, visit
         assert tab.locator(".card dt").all_text_contents() == asked
         assert tab.evaluate("window.draws") == 0
     assert kept(page) == view
-    for tab, said in ((page, "Thank you"), (other, "Answered in this browser already")):
+    for tab, said in ((page, "Thank you"), (other, "Already answered in this browser")):
         tab.bring_to_front()
         send(tab)
         expect(heading(tab, said)).to_be_visible()
@@ -187,7 +189,7 @@ def test_without_storage_the_page_keeps_the_drawn_view(live, visit, survey):
     )
     page.goto(f"{live.url}/s/split")
     asked = walk(page)
-    expect(page.get_by_text("This browser keeps nothing for this page.")).to_be_visible()
+    expect(page.get_by_text("This browser stores nothing for this page.")).to_be_visible()
     # Remove the element and put it back, as pages that hide and show it do.
     page.evaluate("const form = document.querySelector('halftruth-form'); form.replaceWith(form)")
     assert walk(page) == asked

@@ -339,10 +339,10 @@ def test_a_failed_report_is_an_error_and_is_sent_again_unchanged(live, people):
     page.route("**/reports", lambda route: route.abort())
     [end] = people(person(random.Random(1)))
     assert (end["state"], end["text"], end["seen"]) == (
-        "error", "Kept for later", ["{}"],
+        "error", "Your report is waiting", ["{}"],
     )  # fmt: skip
     assert "Thank" not in end["html"]
-    assert "kept in this browser" in end["html"]
+    assert "This browser keeps it" in end["html"]
     page.unroute("**/reports")
     # The retry happens automatically.
     page.wait_for_function("model.completedState === 'success'")
@@ -353,7 +353,7 @@ def test_a_failed_report_is_an_error_and_is_sent_again_unchanged(live, people):
     arguments = [QUESTIONNAIRE, people.settings, {}]
     again = page.evaluate("(given) => answer(...given)", arguments)
     assert again["state"] == "loading"
-    assert "Answered in this browser already" in again["html"]
+    assert "Already answered in this browser" in again["html"]
 
 
 def test_two_clicks_send_a_report_once(live, people):
@@ -436,7 +436,7 @@ def test_the_manual_example_works_with_surveyjs(live, origin, visit, command):
     expect(page.get_by_text("at most 50", exact=True)).to_be_visible()
     look(page, "surveyjs-promise")
     press(page, "Begin")
-    expect(page.get_by_text("Please tick this if you agree")).to_be_visible()
+    expect(page.get_by_text("Please tick this box if you agree")).to_be_visible()
     choose("I agree.")
     press(page, "Begin")
     expect(page.get_by_text("Do you smoke?")).to_be_visible()
@@ -469,7 +469,7 @@ def test_the_manual_example_works_with_surveyjs(live, origin, visit, command):
     expect(page.get_by_text("a sore throat")).to_have_count(0)
     with page.expect_navigation():
         page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))")
-    expect(heading(page, "Answered in this browser already")).to_be_visible()
+    expect(heading(page, "Already answered in this browser")).to_be_visible()
     expect(page.get_by_text("Do you smoke?")).to_have_count(0)
     look(page, "surveyjs-before")
     assert len(counted(live, "health")) == 1

@@ -22,10 +22,10 @@ import { loaded } from "./transport.js";
  * @property {readonly string[]} [operatorKeys]
  *   Public keys of operators, in hexadecimal: surveys without a signature by one are refused.
  * @property {string | number} [maxTotalGamma]
- *   Largest total amplification of all reports from this browser on this page address (origin), to
+ *   Largest total amplification of all reports from this browser at this web address (origin), to
  *   any surveys, whoever signed them: a survey that would exceed it is refused.
  * @property {string | null} [pageAddress]
- *   The page address (origin), which a survey of a series has to name; by default that of the page, if
+ *   The web address (origin), which a survey of a series has to name; by default that of the page, if
  *   there is one. Null for a preview, which sends nothing.
  */
 
@@ -75,8 +75,8 @@ export class Catalog {
     this.#checkAddress(survey);
   }
 
-  /** Refuse a survey of a series on another page address than its own. A browser has a memory for each
-   * page address, and so would count the waves of the series on each of them from the start.
+  /** Refuse a survey of a series at another web address than its own. A browser has a memory for each
+   * web address, and so would count the waves of the series on each of them from the start.
    * @param {Survey} survey */
   #checkAddress(survey) {
     const { id, series } = survey;

@@ -124,12 +124,12 @@ export class Client {
     );
   }
 
-  /** Ledger of all reports from this browser on this page address, to any surveys. */
+  /** Ledger of all reports from this browser at this web address, to any surveys. */
   async ledger() {
     return this.#memory.ledger();
   }
 
-  /** Delete the ledger of all reports on this page address, which resets the protection. */
+  /** Delete the ledger of all reports at this web address, which resets the protection. */
   async forgetLedger() {
     this.#memory.forgetLedger();
   }

@@ -1,5 +1,5 @@
 /**
- * The ledger of a browser on one page address (origin): the total amplification of all reports drawn
+ * The ledger of a browser at one web address (origin): the total amplification of all reports drawn
  * there, to any surveys, whoever signed them. What different collectors receive is still about one
  * person, and a collector can use several keys.
  *

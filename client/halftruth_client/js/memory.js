@@ -1,6 +1,6 @@
 /**
  * Persistent memory in the browser: the report of each survey, the view drawn for it, and the cost of
- * all reports. Browsers have a separate storage for each page address (origin).
+ * all reports. Browsers have a separate storage for each web address (origin).
  *
  * Two draws of the same answers reveal more than one, so answering again sends the same report. Only
  * reports are stored, never records. Surveys are identified by id, independently of the address of the

@@ -151,7 +151,7 @@ export function checkHidden(schema, mechanism) {
  * @property {boolean} isByAnswer
  *   Whether that bound is what the survey promises; no statement has it without the bound for all.
  * @property {{wave: number, origin: string, bound: Bound | null} | null} series
- *   Bound for all reports of its series together, on the page address that asks it, if it is in one.
+ *   Bound for all reports of its series together, at the web address that asks it, if it is in one.
  * @property {boolean} timed Whether response times can reveal an answer.
  */
 

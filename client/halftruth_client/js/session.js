@@ -94,7 +94,7 @@ export class Session extends Target {
   /** Number of the view: the drawn questions that the report is about.
    * @type {number | undefined} */
   view = undefined;
-  /** Ledger of all reports from this browser on this page address; null if it is unreadable.
+  /** Ledger of all reports from this browser at this web address; null if it is unreadable.
    * @type {Ledger | null} */
   ledger = null;
   /** Numbers of the privacy promise of a survey with a relay.
@@ -245,7 +245,7 @@ export class Session extends Target {
     return this.#reopenAfter(() => this.client.forget(this.survey));
   }
 
-  /** Delete the ledger of all reports on this page address, which resets the protection.
+  /** Delete the ledger of all reports at this web address, which resets the protection.
    * @returns {Promise<State>} */
   async forgetLedger() {
     return this.#reopenAfter(() => this.client.forgetLedger());
@@ -404,7 +404,7 @@ export async function loadRelayFigures(survey) {
 
 /** @param {unknown} error Message in one line, which never contains an answer. */
 function messageOf(error) {
-  return error instanceof HalftruthError ? error.message : "something unforeseen went wrong";
+  return error instanceof HalftruthError ? error.message : "an unexpected error occurred";
 }
 
 /** Interval in milliseconds at whose multiples reports are sent; 0 to send them at once.

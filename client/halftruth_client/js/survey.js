@@ -238,7 +238,7 @@ function readSeries(written) {
   }
   // Without a path and a default port, as browsers write the origin of a page.
   if (!isServerAddress(origin) || new URL(origin).origin !== origin) {
-    throw fault("origin", "the page address of its forms, such as https://survey.example.org");
+    throw fault("origin", "the web address of its forms, such as https://survey.example.org");
   }
   return Object.freeze({ id, wave, totalGamma, origin });
 }

@@ -293,8 +293,8 @@ def _state(claim: Claim) -> str:
 _CHANGED = {
     "device": "Each person's own device changed the answers at random before anything was sent"
     " ({kind}). The collector never had a true record.",
-    "respondent": "Respondents randomized their answers themselves, before anybody heard them"
-    " ({kind}). What they were asked directly is counted as they answered it.",
+    "respondent": "Respondents randomized their answers themselves, before anyone heard them"
+    " ({kind}). Answers to direct questions are counted unchanged.",
 }
 
 
@@ -304,18 +304,18 @@ def _methods(survey: Survey) -> list[tuple[str, str]]:
             "Answers",
             _CHANGED[survey.mechanism.randomized_by].format(kind=survey.mechanism.kind),
         ),
-        ("What is promised", " ".join(Protection.of(survey).sentences())),
+        ("Privacy promise", " ".join(Protection.of(survey).sentences())),
         (
             "Estimates",
-            "Shares are moment estimates: the known chances of the change are undone in the counts"
-            " of reports. They are unbiased, and may be below 0 % or above 100 % by chance; nothing"
-            " is cut.",
+            "Shares are moment estimates: the counts of reports are corrected for the known"
+            " perturbation probabilities. They are unbiased, may be below 0 % or above 100 % by"
+            " chance, and are not truncated.",
         ),
         (
             "Intervals",
-            "95 %, each by itself, for the population that the respondents are a simple random"
-            " sample of. They cover what comes of the perturbation and of sampling, and nothing of"
-            " who did not take part, or of who did not answer truly.",
+            "95 % for each single interval, for the population of which the respondents are a"
+            " simple random sample. They include the errors from perturbation and sampling, but not"
+            " those from nonresponse or untrue answers.",
         ),
         (
             "Associations",

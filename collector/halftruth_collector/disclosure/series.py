@@ -44,12 +44,12 @@ def audit_series(survey: Survey, protection: Protection) -> SeriesAudit | None:
 def series_sections(audit: SeriesAudit) -> tuple[Section, ...]:
     """Return the sections on the total of a series; bounds are rounded up."""
     promise = (
-        f"{audit.whole}: all reports of one person in the series {audit.series.id} make what was"
-        f" thought {rounded_up(PRIOR)} likely at most {rounded_up(audit.total.posterior)} likely"
-        f" (γ = {audit.total.written}), whoever they are and whatever else is known, however many"
-        " waves there will be, if no wave leaves other answers unprotected. Their browser"
-        " multiplies the amplifications of the waves that it answers on the page address"
-        f" {audit.series.origin}, and refuses a wave that would exceed this total."
+        f"{audit.whole}: what someone thinks {rounded_up(PRIOR)} likely before is at most"
+        f" {rounded_up(audit.total.posterior)} likely after all reports of one person in the series"
+        f" {audit.series.id} (γ = {audit.total.written}), whoever they are and whatever else they"
+        " know, however many waves there are, if no wave leaves other answers unprotected. The"
+        " person's browser multiplies the amplifications of the waves that it answers at the web"
+        f" address {audit.series.origin}, and refuses a wave that would exceed this total."
     )
     if audit.waves is not None:
         promise += (
@@ -60,25 +60,24 @@ def series_sections(audit: SeriesAudit) -> tuple[Section, ...]:
 
 
 _RESTS_ON = Section(
-    "What the total rests on",
+    "Assumptions of the total",
     (
-        "The ledger of what was spent is kept by each person's own browser on this page address,"
-        " whoever signed the waves; the collector does not have it. A new one begins if the data of"
-        " the browser are cleared, in a private window, in another browser, on another device and"
-        " on another page address: with k ledgers the bound is the total's kth power.",
-        "Browsers refuse the waves of the series on every other page address. This prevents"
+        "Each person's own browser keeps the ledger of the amplification spent at this web address,"
+        " whoever signed the waves; the collector does not have it. A new ledger begins if the"
+        " browser's data are cleared, in a private window, in another browser, on another device"
+        " and at another web address. With k ledgers the bound is the kth power of the total.",
+        "Browsers refuse the waves of the series at every other web address. This prevents"
         " accidents: an operator who publishes a second series for another address gets a second"
-        " total of everybody who answers there too.",
-        "A program that asks people with the Python client has no page address. It keeps the"
-        " ledgers in one file for all processes of its machine, by the keys that it gives to"
-        " people.",
-        "A wave counts once its report may have left the device. The same survey answered twice"
-        " in one browser on this page address sends the same report again, and costs nothing more."
+        " total from everyone who answers there too.",
+        "A program that asks people with the Python client has no web address. It keeps the ledgers"
+        " in one file for all processes of its machine, by the keys that it gives to people.",
+        "A wave counts as soon as its report may have left the device. Answering the same survey"
+        " again in one browser at this web address sends the same report and costs nothing more."
         " Several people cannot answer a wave in one browser.",
-        "Invitations for each wave keep anybody from being counted twice in it, whichever"
-        " device is used; they do not bound the total.",
-        "Another series has a total of its own, and a survey in none has none. A person's own"
-        " limit in the client is for all of them on this page address.",
+        "Invitations for each wave ensure that no one is counted twice in it, whichever device is"
+        " used. They do not bound the total.",
+        "Another series has its own total, and a survey outside any series has none. A limit that a"
+        " person sets in the client covers all of them at this web address.",
     ),
     listed=True,
 )

@@ -31,8 +31,8 @@ def statement(audit: Audit) -> Statement:
     return Statement(
         f"Audit of the survey “{audit.title}”",
         f"Survey {audit.survey}, {audit.questions} {questions}, mechanism {audit.mechanism},"
-        f" {number(audit.respondents)} respondents planned. SHA-256 of what is asked and how:"
-        f" {audit.digest}.",
+        f" {number(audit.respondents)} planned respondents. Digest (SHA-256 of questions and"
+        f" mechanism): {audit.digest}.",
         tuple(
             section
             for section in (
@@ -55,10 +55,11 @@ def _promise(audit: Audit) -> Section:
     paragraphs = [" ".join(part) for part in (sentences[:done], sentences[done:]) if part]
     if audit.protection.bounded:
         paragraphs.append(
-            "This holds against whoever sees the report, the collector's own operator among them,"
-            " and however they compute. Prior beliefs may rest on anything but this report."
+            "This holds against anyone who sees the report, including the operator of the"
+            " collector, with any amount of computation. What they think before may rest on"
+            " anything except this report."
         )
-    return Section("What every single report promises", tuple(paragraphs))
+    return Section("What each report promises", tuple(paragraphs))
 
 
 def _answers(audit: Audit) -> Section | None:
@@ -67,7 +68,7 @@ def _answers(audit: Audit) -> Section | None:
     shown, has_pilot = _most_revealed(audit), audit.pilot is not None
     header = ["question", "answer", "before"]
     header += ["knows the population: on average", "knows the population: at most"] * has_pilot
-    header += ["knows all other answers: at most", "whatever they know: at most"]
+    header += ["knows all other answers: at most", "knows anything else: at most"]
     rows = [
         (
             answer.question,
@@ -81,34 +82,37 @@ def _answers(audit: Audit) -> Section | None:
     ]
     if audit.pilot is None:
         before = (
-            f"Each answer was thought {percent(float(PRIOR))} likely before. The table has, for"
-            " every question, the answer that a report reveals most about."
+            f"Each answer is assumed to be {percent(float(PRIOR))} likely before the report. For"
+            " each question, the table has the answer about which a report reveals most."
         )
     else:
-        before = f"Before, answers were thought as likely as they are among {_people(audit.pilot)}."
+        before = (
+            "Before the report, each answer is assumed to be as likely as its share among"
+            f" {_people(audit.pilot)}."
+        )
         if len(shown) < len(audit.answers):
-            before += f" The table has {len(shown)} of {len(audit.answers)} answers, those that a"
-            before += " report reveals most about."
+            before += f" The table has the {len(shown)} of {len(audit.answers)} answers about which"
+            before += " a report reveals most."
     notes = []
     if has_pilot:
         notes.append(
-            "Knows the population: someone who knows how answers are associated in it, and so"
-            " learns about one answer from what is reported about the others. The average is over"
-            " the reports of the people who gave the answer."
+            "Knows the population: someone who knows how answers are associated in the population,"
+            " and so learns about one answer from the report on the others. The average is over the"
+            " reports of the people who gave the answer."
         )
     notes.append("A question with several answers is one question.")
     if audit.protection.unprotected:
         notes.append(
             f"The last two columns are among {audit.protection.people}, if the answer is as likely"
-            " among them before. The columns about the population include what those answers tell"
-            " by themselves."
+            " among them before. The columns about the population include what those answers reveal"
+            " about this one."
             if has_pilot
             else f"Before and after: among {audit.protection.people}."
         )
     if has_pilot and any(answer.joint is None for answer in shown):
-        notes.append(f"“{UNDEFINED}” where there are too many possible records to compute it.")
+        notes.append(f"“{UNDEFINED}”: there are too many possible records to compute it.")
     return Section(
-        "What one report tells of an answer",
+        "What one report reveals about an answer",
         (before,),
         Table("How likely an answer becomes", tuple(header), tuple(rows)),
         (" ".join(notes),),
@@ -138,34 +142,36 @@ def _cells(posterior: Posterior | None) -> tuple[str, str]:
 
 #: Sentences about repeated participation, by the party that randomizes.
 _ANEW = {
-    "device": "Whoever answers"
-    " again in the same browser on the same page address, or by the same key in the same outbox,"
-    " sends the first report again, which tells nothing more. Another browser, device or page"
-    " address, or another survey about the same things, draws anew.",
-    "respondent": "Whoever is asked again, or in another survey about the same things, draws anew.",
+    "device": "Someone who answers again in the same browser at the same web address, or with the"
+    " same key in the same outbox, sends the first report again, which reveals nothing more."
+    " Another browser, device or web address, or another survey about the same things, draws a new"
+    " report.",
+    "respondent": "Someone who is asked again, or in another survey about the same things, draws a"
+    " new report.",
 }
 
 #: Protection against double counting, without a relay and with one.
 _INVITED = (
-    " An invitation for each person keeps another report from being counted, but not from being"
-    " seen by whoever receives it."
+    " With an invitation for each person, a second report is not counted; whoever receives it still"
+    " sees it."
 )
-_NOT_INVITED = " It is counted, too: a survey with a relay has no invitations."
+_NOT_INVITED = " The new report is counted, since a survey with a relay has no invitations."
 
 #: Assumptions of the guarantee, by the party that randomizes.
 _RESTS_ON = {
     "device": (
-        "The person's own device draws the report as the survey says, from good randomness, and"
-        " sends nothing else: whoever provides the form or its script could do otherwise.",
-        "One report for each person, which a browser keeps to on one page address; whether somebody"
-        " took part at all is not hidden.",
-        "Somebody looking over a shoulder, or a spied-out device, sees answers before any draw.",
+        "The person's own device draws the report as the survey says, with good random numbers, and"
+        " sends nothing else. Whoever provides the form or its script could change this.",
+        "Each person sends one report. A browser ensures this at one web address. It is not hidden"
+        " that someone took part.",
+        "No one sees the answers before the draw, by looking over a shoulder or spying on the"
+        " device.",
     ),
     "respondent": (
-        "Respondents randomize as the survey says, out of everybody's sight, and tell nothing but"
-        " the outcome. Those who say the harmless answer whatever they draw are safe, and make"
-        " estimates wrong.",
-        "One report for each person; whether somebody took part at all is not hidden.",
+        "Respondents randomize as the survey says, out of everyone's sight, and report only the"
+        " outcome. Respondents who always give the harmless answer are protected, and bias the"
+        " estimates.",
+        "Each person sends one report. It is not hidden that someone took part.",
     ),
 }
 
@@ -192,7 +198,7 @@ def _relay(audit: Audit) -> tuple[Section, Section] | None:
     losses, relay = relayed.losses, relayed.relay
     few = ""
     if audit.respondents < relay.batch:
-        few = f" It would pass on none of {number(audit.respondents)} reports, as are planned."
+        few = f" It would pass on none of the planned {number(audit.respondents)} reports."
     hides = Section(
         "What the relay hides, and from whom",
         (
@@ -200,15 +206,15 @@ def _relay(audit: Audit) -> tuple[Section, Section] | None:
             f" {_RELEASES[relay.release]} at least {number(relay.batch)}, and never fewer.{few} The"
             " relay, its key, the collector's key and this number are part of the digest.",
             *relayed.sentences(),
-            "This is amplification by shuffling (Feldman, McMillan & Talwar 2021), from"
-            f" ε = {losses.local_epsilon:.3g} of each report to ε = {_up(losses.epsilon)} with"
-            f" δ = 1 in {relayed.chance}: with that chance at most a batch is more than"
-            f" e^{_up(losses.tail)} times as likely by one answer as by another.",
+            "This is privacy amplification by shuffling (Feldman, McMillan & Talwar 2021), from"
+            f" ε = {losses.local_epsilon:.3g} for each report to ε = {_up(losses.epsilon)} with"
+            f" δ = 1 in {relayed.chance}: with at most that probability, a batch is more than"
+            f" e^{_up(losses.tail)} times as likely with one answer as with another.",
             *relayed.sees(),
         ),
     )
     items = relayed.rests_on(waves=audit.series is not None, timed=bool(audit.protection.timing))
-    return hides, Section("What this promise of the relay rests on", tuple(items), listed=True)
+    return hides, Section("Assumptions of the promise with the relay", tuple(items), listed=True)
 
 
 #: Time at which a relay passes reports on.
@@ -226,16 +232,16 @@ def _counts(audit: Audit) -> Section | None:
         return Section(
             title,
             (
-                "Nothing is promised beyond the above: answers that are sent unperturbed or can be"
-                " proved make groups that can be told apart, with fewer people in each to hide"
-                " among.",
+                "There is no promise beyond the one above: answers that are sent unperturbed or can"
+                " be proved divide people into distinguishable groups, with fewer people in each to"
+                " hide among.",
             ),
         )
     chance = f"1 in {number(math.floor(1 / bound.delta))}"
     if bound.tail > _HARDLY * bound.local_epsilon:
         paragraph = (
-            "So few reports do not hide one another: but for what is above, nothing is promised"
-            f" with δ = {chance}."
+            "So few reports do not hide one another: there is no promise beyond the one above with"
+            f" δ = {chance}."
         )
     else:
         guarantee = Guarantee(Fraction(math.exp(bound.tail)))
@@ -245,25 +251,26 @@ def _counts(audit: Audit) -> Section | None:
             else f"ε = {_up(bound.closed_form)} by the closed form"
         )
         paragraph = (
-            f"Through somebody's own report, the counts of {number(bound.respondents)} reports and"
-            f" all that is computed from them make what was thought {percent(float(PRIOR))} likely"
-            f" at most {rounded_up(guarantee.posterior)} likely, but for a chance of {chance}: with"
-            f" that chance at most they are more than e^{_up(bound.tail)} times as likely by one"
-            " answer as by another. This is amplification by shuffling, from"
-            f" ε = {bound.local_epsilon:.3g} of each report to ε = {_up(bound.epsilon)} with"
-            f" δ = {chance}: whatever is looked for in the counts, its probability by one answer is"
-            f" at most e^ε times that by another, plus δ; {closed_form}. This does not include what"
-            " the others' reports say about everybody."
+            f"What someone thinks {percent(float(PRIOR))} likely about a person is at most"
+            f" {rounded_up(guarantee.posterior)} likely after they see the counts of"
+            f" {number(bound.respondents)} reports, including this person's, and all results,"
+            f" except with a probability of {chance}: with at most that probability, the counts are"
+            f" more than e^{_up(bound.tail)} times as likely with one answer as with another. This"
+            " is privacy amplification by shuffling, from"
+            f" ε = {bound.local_epsilon:.3g} for each report to ε = {_up(bound.epsilon)} with"
+            f" δ = {chance}: for any set of outcomes, the probability with one answer is at most"
+            f" e^ε times the probability with another, plus δ; {closed_form}. The bound does not"
+            " include what the other reports reveal about people in general."
         )
     return Section(
         title,
         (
             paragraph,
-            "This takes more than the promise of a single report does: that nobody is shown which"
-            " report came from whom or when (who watches the counts grow sees each report come, and"
-            " the database tells the order of arrival until it is compacted), and that so many"
-            " respondents each sent one report as the survey says. Reports that are false, or whose"
-            " draws somebody knows, do not count.",
+            "This needs more assumptions than the promise of a single report. No one may see which"
+            " report came from whom or when: an observer of the growing counts sees each report"
+            " arrive, and the database has the order of arrival until it is compacted. And this"
+            " number of respondents must each have sent one report as the survey says; false"
+            " reports, and reports whose random draws someone knows, do not count.",
         ),
     )
 
@@ -278,15 +285,16 @@ def _linking(audit: Audit) -> Section | None:
     return Section(
         "Someone who knows quasi-identifiers",
         (
-            f"Someone who knows {listing(risks.quasi)} of {_people(audit.pilot)}, and all reports"
-            " but not whose each is, may put reports back to what they were drawn from. So they"
-            f" link a person with their answer to {risks.sensitive} with a risk of"
-            f" {_at_most(risks.at_once)} at most{one_by_one}. For {_at_most(risks.above)} of the"
-            f" people {'a risk' if one_by_one else 'the risk'} is above {percent(LIMIT)}.",
-            "Risk is no belief: the answer of which a report tells most beyond the table is"
-            f" {_at_most(risks.prior)} likely by the table alone, and {_at_most(risks.posterior)}"
-            " to who knows whose report is which, on average over the reports that this person may"
-            " send.",
+            f"Suppose someone knows {listing(risks.quasi)} of {_people(audit.pilot)}, and all"
+            " reports without knowing whose they are, and guesses the true records behind the"
+            f" reports. The risk that they link a person with their answer to {risks.sensitive} is"
+            f" at most {_at_most(risks.at_once)}{one_by_one}. For {_at_most(risks.above)} of the"
+            f" people, {'one of these risks' if one_by_one else 'the risk'} is above"
+            f" {percent(LIMIT)}.",
+            "This risk is not a posterior probability. The answer about which a report reveals most"
+            f" beyond the table has a probability of {_at_most(risks.prior)} given the table alone,"
+            f" and of {_at_most(risks.posterior)} to someone who also knows this person's report,"
+            " on average over the reports that this person may send.",
         ),
     )
 
@@ -294,11 +302,11 @@ def _linking(audit: Audit) -> Section | None:
 def _results(audit: Audit) -> Section | None:
     if not audit.precision:
         return None
-    bounded = "Only a limit for each address bounds their number."
+    bounded = "Only the limit for each network address bounds their number."
     if audit.protection.relayed is None:
         bounded = (
-            "An invitation for each person bounds their number; without invitations, only a limit"
-            " for each address."
+            "Invitations bound their number; without them, only the limit for each network address"
+            " does."
         )
     reports = audit.respondents
     false = {influence.length: influence for influence in audit.false_reports}
@@ -318,24 +326,24 @@ def _results(audit: Audit) -> Section | None:
             )
         )
     return Section(
-        "What the results will tell, and what can falsify them",
-        (f"With {number(reports)} respondents, by the number of questions that a share is of:",),
+        "How precise the results are, and how false reports can change them",
+        (f"With {number(reports)} respondents, by the number of questions in a share:",),
         Table(
             "Precision, and the weight of false reports",
             (
                 "questions",
                 "typical margin",
                 "worst",
-                "largest weight of one report",
-                "false reports that move a share by its margin",
+                "largest weight of a report",
+                "false reports that shift a share by its margin",
             ),
             tuple(rows),
         ),
         (
             f"{definition(PlanQuery().confidence, audit.pilot is not None)} A share is the mean of"
-            " what the reports weigh, which of true answers is 0 or 1 on average."
-            " Who makes up reports can send those that weigh most, and nothing in a report shows"
-            f" that it is false. {bounded}",
+            " the weights of the reports; for true answers, a weight is 0 or 1 on average. Someone"
+            " who makes up reports can send those with the largest weights, and nothing in a report"
+            f" shows that it is false. {bounded}",
         ),
     )
 
@@ -344,12 +352,12 @@ def _assumptions(audit: Audit) -> Section:
     items = list(_RESTS_ON[audit.protection.randomized_by])
     if audit.pilot is not None:
         items.append(
-            f"The people of the pilot ({number(audit.pilot)}) are taken for the whole population;"
-            " what it would tell by chance alone is not taken off."
+            f"The people of the pilot ({number(audit.pilot)}) are treated as the whole population,"
+            " without a correction for chance."
         )
     if any(influence.examined < influence.possible for influence in audit.false_reports):
-        items.append("Weights of reports are those of the first sets of questions only.")
-    return Section("What this rests on", tuple(items), listed=True)
+        items.append("Weights of reports are computed only for the first sets of questions.")
+    return Section("Assumptions", tuple(items), listed=True)
 
 
 def _people(count: int) -> str:

@@ -97,7 +97,7 @@ class Metrics:
         )
         self._refused = Counter(
             "halftruth_requests_refused_total",
-            "Requests of which nothing was counted, by reason.",
+            "Requests that were refused as a whole, by reason.",
             ["reason"],
             registry=registry,
         )
@@ -145,7 +145,7 @@ class Metrics:
         )
         self._stopped = Gauge(
             "halftruth_relay_stopped_surveys",
-            "Surveys of a relay of which no further batch is released until its operator agrees.",
+            "Surveys of a relay that releases no further batch until its operator agrees.",
             multiprocess_mode="livemostrecent",
             registry=registry,
         )

@@ -21,11 +21,11 @@ BACKUP = "backup"
 class AuditEntry(Message, frozen=True, kw_only=True):
     """One action of an operator."""
 
-    number: Annotated[int, Meta(description="Number in the order of the actions.")]
+    number: Annotated[int, Meta(description="Number of the entry, in the order of the actions.")]
     at: datetime
     actor: Annotated[str, Meta(description="Id of the token, or `command line`.")]
     action: Annotated[str, Meta(description="Action, such as `survey publish`.")]
-    subject: Annotated[str, Meta(description="Survey, token or key that was changed.")]
+    subject: Annotated[str, Meta(description="Survey, token or key that the action changed.")]
     detail: str
 
 

@@ -28,7 +28,9 @@ class KnownKey(Message, frozen=True, kw_only=True):
     """Public key with the surveys that it signed, and the time of its revocation."""
 
     key: PublicKey
-    surveys: Annotated[list[str], Meta(description="Ids of the surveys that it signs now.")]
+    surveys: Annotated[
+        list[str], Meta(description="Ids of the surveys that are signed with it now.")
+    ]
     revoked_at: datetime | None
 
 

@@ -108,11 +108,11 @@ class SurveyState(Message, frozen=True, kw_only=True):
     closed_because: Annotated[
         Reason | None,
         Meta(
-            description="Closed by its operator, past its deadline, its quota is full, or its relay"
-            " has ended."
+            description="Why it is closed: by its operator, by its deadline, by its quota, or"
+            " because its relay has ended."
         ),
     ]
-    listed: Annotated[bool, Meta(description="Whether the list of surveys contains it.")]
+    listed: Annotated[bool, Meta(description="Whether the list of surveys shows it.")]
     mechanism: str
     terms: Terms
     relay: Annotated[

@@ -95,9 +95,9 @@ Where = Annotated[
     dict[str, str | list[str]],
     Meta(
         extra=KEPT,
-        description="Only people with these answers, as attribute=category; several answers to"
-        " one question mean any of them. Shares are then shares of these people. Their errors"
-        " include the uncertainty of the number of these people.",
+        description="Only people with these answers, as attribute=category; several answers"
+        " to one question mean any of them. Shares are shares of these people,"
+        " and their errors include the uncertainty of the size of this group.",
     ),
 ]
 MergeOf = Annotated[
@@ -124,7 +124,7 @@ Confidence = Annotated[
         gt=0,
         lt=1,
         examples=[0.95],
-        description="Confidence level of each interval by itself, not of all intervals together.",
+        description="Confidence level of each single interval, not of all intervals jointly.",
     ),
 ]
 TargetOf = Annotated[
@@ -163,8 +163,8 @@ SourceOf = Annotated[
     Source,
     Meta(
         extra=KEPT,
-        description="Estimator of the shares: unbiased (moment), or a loglinear model of all"
-        " answers (model), which is more precise where it holds.",
+        description="Estimator of the shares: unbiased (moment), or a loglinear model of"
+        " all answers (model), which is more precise if it fits.",
     ),
 ]
 AutoMethodOf = Annotated[
@@ -204,8 +204,8 @@ Modelled = Annotated[
 CovarianceOf = Annotated[
     bool,
     Meta(
-        description="Also give the covariance matrix of the estimates, in the order of the rows;"
-        " null where a covariance is not known."
+        description="Also give the covariance matrix of the estimates, in the order of the"
+        " rows; null where a covariance is unknown."
     ),
 ]
 

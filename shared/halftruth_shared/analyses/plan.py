@@ -45,8 +45,8 @@ class PlanQuery(Request, frozen=True, kw_only=True):
                 ge=1e-9,
                 lt=1,
                 examples=[0.01],
-                description="Wanted margin of error of shares and differences, such as 0.02. The"
-                " plan says how many respondents it takes.",
+                description="Desired margin of error of shares and differences, such as 0.02. The"
+                " plan computes the number of respondents that it takes.",
             ),
         ]
         | None
@@ -71,9 +71,9 @@ class PlanQuery(Request, frozen=True, kw_only=True):
             Meta(
                 min_length=1,
                 max_length=40,
-                description="Difference to detect, as in 'drugs by sex: 10 points'. The plan says"
-                " how large a difference each design detects, and what to write in the survey"
-                " file for the best design.",
+                description="Difference to detect, as in 'drugs by sex: 10 points'. The plan shows"
+                " the difference that each design can detect, and the lines of the"
+                " survey file for the best design.",
                 extra={"written": "of: outcome by group: points"},
             ),
         ]
@@ -96,9 +96,9 @@ class PlanQuery(Request, frozen=True, kw_only=True):
                 ge=6,
                 le=99,
                 examples=[10],
-                description="Plan the survey behind a relay, with the largest γ for this bound:"
-                " the probability, in percent, that a report may give to what was 5 % likely"
-                " before.",
+                description="Plan the survey with a relay, with the largest γ for this bound: the"
+                " highest probability, in percent, after a report of what was 5 % likely"
+                " before it.",
             ),
         ]
         | None
@@ -114,7 +114,7 @@ class PlanQuery(Request, frozen=True, kw_only=True):
 class PlanRequest(PlanQuery, frozen=True, kw_only=True):
     """Plan query with the survey, which need not be published."""
 
-    survey: Annotated[msgspec.Raw, Meta(description="The survey in the shape of a survey file.")]
+    survey: Annotated[msgspec.Raw, Meta(description="The survey, in the format of a survey file.")]
 
 
 class PlannedMargin(Message, frozen=True, kw_only=True):

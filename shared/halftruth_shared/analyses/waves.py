@@ -45,8 +45,8 @@ class WavesQuery(AnsweredQuery[Result[Any]], frozen=True, kw_only=True):
             AttributeName,
             Meta(
                 extra=GROUPS,
-                description="Attribute whose categories are the groups. All results are then of"
-                " the difference between a group and the reference.",
+                description="Attribute whose categories are the groups. All results then compare a"
+                " group with the reference group.",
             ),
         ]
         | None

@@ -19,9 +19,9 @@ Margins = Annotated[
     dict[str, Annotated[dict[str, Annotated[float, Meta(ge=0)]], Meta(min_length=1)]],
     Meta(
         min_length=1,
-        description="Known margins of other questions, as attribute=category:number: the share of"
-        " every category, or its number of people. If the query is about some people only"
-        " (where), they are margins of these people.",
+        description="Known margins of other questions, as attribute=category:number, with"
+        " the share or the number of people of every category. If the query is"
+        " restricted to some people (where), the margins of these people.",
     ),
 ]
 

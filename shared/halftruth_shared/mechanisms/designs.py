@@ -38,13 +38,13 @@ class DesignKind:
 
 
 _HARMLESS = (
-    "the device draws the answer to a harmless question that nobody is asked, “{Yes}” with chance"
-    " {prevalence}. It reports"
+    "the device draws the answer to a harmless question that nobody is asked, “{Yes}” in"
+    " {prevalence} cases. It reports"
 )
 
 _HARMLESS_IN_THE_FIELD = (
-    "there is a harmless question, the answer to which is “{Yes}” with chance {prevalence} and is"
-    " not told by itself. The respondent reports"
+    "there is a harmless question, the answer to which is “{Yes}” in {prevalence} cases and is not"
+    " reported itself. The respondent reports"
 )
 
 DESIGNS = {
@@ -52,53 +52,53 @@ DESIGNS = {
     "warner": DesignKind(
         ("p",),
         lambda p: (p, 1 - p),
-        "with chance {p} the device reports the answer, and with chance {not_p} the other one.",
+        "in {p} cases the device reports the answer, and in {not_p} cases the other one.",
     ),
     # Boruch 1971.
     "forced-response": DesignKind(
         ("yes", "no"),
         lambda yes, no: (1 - no, yes),
-        "with chance {yes} the device reports “{Yes}” whatever the answer is, with chance {no}"
-        " “{No}”, and else the answer.",
+        "in {yes} cases the device reports “{Yes}” and in {no} cases “{No}”, whatever the answer"
+        " is, and otherwise the answer.",
     ),
     # Greenberg, Abul-Ela, Simmons and Horvitz 1969, with known prevalence.
     "unrelated-question": DesignKind(
         ("p", "prevalence"),
         lambda p, prevalence: (p + (1 - p) * prevalence, (1 - p) * prevalence),
-        "with chance {p} the device reports the answer. Else it reports the answer to a harmless"
-        " question that nobody is asked: the device draws “{Yes}” with chance {prevalence}.",
-        "with chance {p} the respondent reports the answer, and else the answer to a harmless"
-        " question, which is “{Yes}” with chance {prevalence}.",
+        "in {p} cases the device reports the answer. Otherwise it reports the answer to a harmless"
+        " question that nobody is asked: the device draws “{Yes}” in {prevalence} cases.",
+        "in {p} cases the respondent reports the answer, and otherwise the answer to a harmless"
+        " question, which is “{Yes}” in {prevalence} cases.",
     ),
     # Kuk 1990.
     "kuk": DesignKind(
         ("theta1", "theta2"),
         lambda theta1, theta2: (theta1, theta2),
-        "the device draws a card from one of two decks and reports its colour alone, “{Yes}” for"
-        " red and “{No}” for black. Of the deck for “{Yes}” {theta1} are red, of that for “{No}”"
-        " {theta2}.",
+        "the device draws a card from one of two decks and reports only its colour, “{Yes}” for red"
+        " and “{No}” for black. In the deck for “{Yes}”, {theta1} cards are red; in the deck for"
+        " “{No}”, {theta2}.",
     ),
     # Yu, Tian and Tang 2008, for the crosswise and the triangular design.
     "crosswise": DesignKind(
         ("prevalence",),
         lambda prevalence: (prevalence, 1 - prevalence),
-        _HARMLESS + " “{Yes}” if both answers are the same, and else “{No}”.",
-        _HARMLESS_IN_THE_FIELD + " “{Yes}” if both answers are the same, and else “{No}”.",
+        _HARMLESS + " “{Yes}” if both answers are the same, and otherwise “{No}”.",
+        _HARMLESS_IN_THE_FIELD + " “{Yes}” if both answers are the same, and otherwise “{No}”.",
     ),
     "triangular": DesignKind(
         ("prevalence",),
         lambda prevalence: (_ONE, prevalence),
-        _HARMLESS + " “{No}” if both answers are “{No}”, and else “{Yes}”.",
-        _HARMLESS_IN_THE_FIELD + " “{No}” if both answers are “{No}”, and else “{Yes}”.",
+        _HARMLESS + " “{No}” if both answers are “{No}”, and otherwise “{Yes}”.",
+        _HARMLESS_IN_THE_FIELD + " “{No}” if both answers are “{No}”, and otherwise “{Yes}”.",
     ),
     # Mangat 1994.
     "mangat": DesignKind(
         ("p",),
         lambda p: (_ONE, 1 - p),
-        "the device reports “{Yes}” if that is the answer. If it is “{No}”, it reports “{No}” with"
-        " chance {p}, and else “{Yes}”.",
-        "whoever’s answer is “{Yes}” reports that; all others report “{No}” with chance {p}, and"
-        " else “{Yes}”.",
+        "the device reports “{Yes}” if that is the answer. If it is “{No}”, it reports “{No}” in"
+        " {p} cases, and otherwise “{Yes}”.",
+        "respondents whose answer is “{Yes}” report that; all others report “{No}” in {p} cases,"
+        " and otherwise “{Yes}”.",
     ),
 }
 
@@ -242,4 +242,4 @@ def _parse_probability(value: Rational, field: str) -> Fraction:
 
 
 def _format_probability(chance: Fraction) -> str:
-    return f"{chance.numerator} in {chance.denominator}"
+    return f"{chance.numerator} of {chance.denominator}"

@@ -170,11 +170,11 @@ class DistortionMatrices(Mechanism):
             if attribute.name in self.designs:
                 words = self.designs[attribute.name].in_words(attribute)
                 labels.setdefault(words, []).append(f"“{attribute.label_in()}”")
-        sentences = [f"For {', '.join(names)}, {words}" for words, names in labels.items()]
+        sentences = [f"For {', '.join(names)}: {words}" for words, names in labels.items()]
         if any(self._leaves_missing(attribute) for attribute in schema.attributes):
             sentences.append(
-                "Whether somebody answered is not randomized, and may itself tell something of the"
-                " answer. What follows is of those who did."
+                "Whether someone answered is not randomized, and may itself reveal something about"
+                " the answer. The following is about people who answered."
             )
         return sentences
 

@@ -40,11 +40,11 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class Problem(Message, frozen=True, kw_only=True):
     """Problem details of an error (RFC 9457)."""
 
-    type: Annotated[str, Meta(description="A URN that names the problem.")]
-    title: Annotated[str, Meta(description="The status in words.")]
-    status: Annotated[int, Meta(description="The status of the answer.")]
-    detail: Annotated[str, Meta(description="One line for a person.")]
-    field: Annotated[str, Meta(description="The member or parameter that is wrong.")] | None = None
+    type: Annotated[str, Meta(description="URN of the kind of problem.")]
+    title: Annotated[str, Meta(description="HTTP status in words.")]
+    status: Annotated[int, Meta(description="HTTP status of the response.")]
+    detail: Annotated[str, Meta(description="What is wrong, in one line for people.")]
+    field: Annotated[str, Meta(description="Member or parameter that is wrong.")] | None = None
     report: Annotated[int, Meta(description="Index of the report in its batch, from 0.")] | None = (
         None
     )

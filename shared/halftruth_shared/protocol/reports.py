@@ -7,7 +7,9 @@ from msgspec import Meta
 
 from .base import Digest, Invitation, InvitationHash, Message, Request
 
-_Id = Annotated[UUID, Meta(description="A random UUID that stays with the report.")]
+_Id = Annotated[
+    UUID, Meta(description="Random UUID of the report, the same whenever it is sent again.")
+]
 
 
 class Report(Request, frozen=True, kw_only=True):
@@ -21,7 +23,7 @@ class Report(Request, frozen=True, kw_only=True):
     invitation: (
         Annotated[
             Invitation,
-            Meta(description="A single-use invitation, where the survey asks for one."),
+            Meta(description="Single-use invitation, if the survey requires one."),
         ]
         | None
     ) = None
@@ -72,17 +74,24 @@ class RelayedBatch(Request, frozen=True, kw_only=True):
         Meta(extra_json_schema={"maxItems": 1000}),
     ]
     finished: Annotated[
-        bool, Meta(description="Whether the relay has nothing more of this survey to pass on.")
+        bool, Meta(description="Whether the relay has no more reports of this survey to pass on.")
     ] = False
 
 
 class Receipt(Message, frozen=True, kw_only=True, omit_defaults=True):
     """Numbers of reports of a batch that were counted now, and that were counted before."""
 
-    accepted: Annotated[int, Meta(ge=0, description="Reports counted now.")]
-    duplicates: Annotated[int, Meta(ge=0, description="Reports that had been counted before.")]
+    accepted: Annotated[int, Meta(ge=0, description="Number of reports that were counted now.")]
+    duplicates: Annotated[
+        int, Meta(ge=0, description="Number of reports that had been counted before.")
+    ]
     refused: Annotated[
-        int, Meta(ge=0, description="Reports of a relay that cannot be opened, or do not fit.")
+        int,
+        Meta(
+            ge=0,
+            description="Number of reports from a relay that cannot be decrypted or do not fit"
+            " the survey.",
+        ),
     ] = 0
 
 
@@ -96,5 +105,8 @@ class InvitationState(Message, frozen=True, kw_only=True):
     """State of an invitation."""
 
     unspent: Annotated[
-        bool, Meta(description="Whether it was issued here, and neither used nor withdrawn.")
+        bool,
+        Meta(
+            description="Whether the invitation was issued here and is neither used nor withdrawn."
+        ),
     ]

@@ -20,15 +20,18 @@ class PublishedSurvey(Message, frozen=True, kw_only=True):
 
     survey: Annotated[
         msgspec.Raw,
-        Meta(description="The survey in canonical JSON, each parameter of its mechanism resolved."),
+        Meta(
+            description="The survey in canonical JSON, with all parameters of its mechanism"
+            " resolved."
+        ),
     ]
     digest: Digest
     status: Literal["open", "closed"] = "open"
     closed_because: Annotated[
         Literal["operator", "deadline", "quota", "relay"] | None,
         Meta(
-            description="Why it is closed: by its operator, at its deadline, by its quota, or since"
-            " its relay takes no more reports."
+            description="Why it is closed: by its operator, by its deadline, by its quota, or"
+            " because its relay accepts no more reports."
         ),
     ] = None
     terms: Terms = Terms()

@@ -12,9 +12,9 @@ Invitations = Annotated[
     bool, Meta(description="Whether each report needs a single-use invitation.")
 ]
 SealingKey = Annotated[
-    PublicKey, Meta(description="X25519 public key that every report is sealed (encrypted) to.")
+    PublicKey, Meta(description="X25519 public key to which every report is sealed (encrypted).")
 ]
-ClosesAt = Annotated[datetime, Meta(tz=True, description="Moment from which no report is counted.")]
+ClosesAt = Annotated[datetime, Meta(tz=True, description="Time from which no report is counted.")]
 MaxReports = Annotated[
     int, Meta(ge=1, le=2**53 - 1, description="Number of reports after which no more are counted.")
 ]

@@ -232,7 +232,7 @@ SENTENCES: dict[str, Callable[..., str]] = {
     "asked together": _asked_together,
     "groups of answers": lambda labels, questions: (
         f"Answers to {listed([*map(labels.quoted, questions)])} are in groups, as in all reports"
-        " about several questions; by themselves they are in detail."
+        " about several questions; results of a question alone have them in detail."
     ),
     "association estimates": lambda _: (
         "χ² and G² are estimates of association, corrected for chance and perturbation, not tests;"

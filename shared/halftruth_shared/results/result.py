@@ -41,31 +41,34 @@ class Result(Message, Generic[Q], frozen=True, kw_only=True):
         str,
         Meta(description="Digest of the survey.", extra_json_schema={"pattern": "^[0-9a-f]{64}$"}),
     ]
-    reports: Annotated[int, Meta(ge=0, description="Reports counted by then.")]
-    as_of: Annotated[datetime, Meta(description="When the counts were read.")]
+    reports: Annotated[int, Meta(ge=0, description="Number of reports counted at that time.")]
+    as_of: Annotated[datetime, Meta(description="Time at which the counts were read.")]
     group: Group | None = None
     model_fit: ModelFit | None = None
     contradictions: Annotated[
         list[Contradiction],
-        Meta(description="Questions of this result whose reports no shares of answers explain."),
+        Meta(
+            description="Questions of this result whose reports contradict the mechanism: no"
+            " shares of answers explain them."
+        ),
     ] = msgspec.field(default_factory=list)
     tests: Annotated[
-        list[Test], Meta(description="Tests that the claims of this result rest on.")
+        list[Test], Meta(description="Tests that support the claims of this result.")
     ] = msgspec.field(default_factory=list)
     claims: Annotated[
-        list[Claim], Meta(description="What the headline of this result states, in its order.")
+        list[Claim], Meta(description="Claims of the headline of this result, in order.")
     ] = msgspec.field(default_factory=list)
     query: Q
     keys: list[Key] = msgspec.field(default_factory=list)
     estimates: EstimateColumns
     selection: Selection | None = None
     caveats: Annotated[
-        list[Caveat], Meta(description="What has to be known of these estimates.")
+        list[Caveat], Meta(description="Warnings and notes about these estimates.")
     ] = msgspec.field(default_factory=list)
     covariance: list[list[float | None]] | None = None
     headline: Annotated[str, Meta(description="The claims of this result as sentences.")] = ""
     layout: Annotated[
-        list[Block], Meta(description="How its rows are arranged in tables and charts for people.")
+        list[Block], Meta(description="Arrangement of the rows in tables and charts.")
     ] = msgspec.field(default_factory=list)
 
     @property

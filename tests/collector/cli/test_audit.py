@@ -39,7 +39,7 @@ LINKED = ("--pilot", "pilot.csv", "--quasi", "drinks", "--sensitive", "smoker")
 def test_the_audit_covers_every_kind_of_attacker(command, folder):
     status, said, complaint = command("audit", "health.toml", "--respondents", "5000")
     assert (status, complaint) == (0, "")
-    assert "5\u202f000 respondents planned" in said
+    assert "5\u202f000 planned respondents" in said
     flat = said.replace("\n", " ")
     for sentence in Protection.of(read_survey("health.toml")).sentences():
         assert sentence in flat
@@ -52,8 +52,8 @@ def test_the_audit_covers_every_kind_of_attacker(command, folder):
 
 def test_a_pilot_sets_the_number_of_respondents_and_adds_linking(command, folder):
     said = command("audit", "health.toml", *LINKED)[1]
-    assert "52 respondents planned" in said
-    assert "Someone who knows drinks of the 52 people of the pilot" in said
+    assert "52 planned respondents" in said
+    assert "Suppose someone knows drinks of the 52 people of the pilot" in said
 
 
 def test_json_has_every_number_and_null_for_missing_ones(command, folder):
@@ -84,7 +84,7 @@ def test_a_wave_states_its_share_of_the_total_of_its_series(command, folder):
     assert status == 0
     # Smoking is kept with probability 3/4 (γ = 3), and drinking with 1/2 (γ = 2).
     assert "This wave has γ = 6." in " ".join(said.split())
-    assert "What the total rests on" in (folder / "audit.html").read_text(encoding="utf-8")
+    assert "Assumptions of the total" in (folder / "audit.html").read_text(encoding="utf-8")
     found = json.loads(command("audit", "wave.toml", "--json")[1])["series"]
     assert (found["total"]["gamma"], found["cost"]["gamma"], found["waves"]) == (100.0, 6.0, 2)
 

@@ -96,7 +96,10 @@ def test_people_above_the_limit_are_counted_if_either_risk_exceeds_it(monkeypatc
     ]
     assert at_risk[2] > max(at_risk[:2])
     assert found.linking.above == pytest.approx(at_risk[2] / pilot.sum())
-    assert "of the people a risk is above" in said(found)["Someone who knows quasi-identifiers"]
+    assert (
+        "of the people, one of these risks is above"
+        in said(found)["Someone who knows quasi-identifiers"]
+    )
 
 
 def test_the_probability_in_the_statement_follows_from_the_tail():
@@ -125,7 +128,7 @@ def test_a_survey_with_unperturbed_answers_has_no_bound_of_the_counts():
     texts = said(found)
     assert "sent unperturbed or can be proved" in texts["Someone who sees only the counts"]
     same = "among people with the same answer to “town”"
-    assert f"Before and after: {same}." in texts["What one report tells of an answer"]
+    assert f"Before and after: {same}." in texts["What one report reveals about an answer"]
     again = texts["Someone who takes part more than once"]
     assert again.startswith(f"All other answers together, {same}, after 2 independent reports")
 
@@ -134,7 +137,7 @@ def test_with_a_pilot_the_bounds_are_among_people_with_the_same_unperturbed_answ
     """What the town tells of an illness is no part of the bounds."""
     found = audit(survey_of(OPEN_TOWN), 3_000, people=people)
     assert any(answer.joint.most > answer.bound for answer in found.answers)
-    text = said(found)["What one report tells of an answer"]
+    text = said(found)["What one report reveals about an answer"]
     assert "The last two columns are among people with the same answer to “town”" in text
     assert all(
         answer.joint.most <= answer.bound
@@ -162,8 +165,8 @@ def test_provable_answers_are_stated_and_only_the_others_have_posteriors():
     assert [a.bound for a in found.answers] == pytest.approx([20 / 39] * 3)
     texts = said(found)
     for sentence in Protection.of(survey).sentences():
-        assert sentence in texts["What every single report promises"]
-    assert "can be proved make groups" in texts["Someone who sees only the counts"]
+        assert sentence in texts["What each report promises"]
+    assert "can be proved divide people" in texts["Someone who sees only the counts"]
 
 
 def test_the_statement_lists_what_the_guarantee_of_a_relay_depends_on():
@@ -176,8 +179,8 @@ def test_the_statement_lists_what_the_guarantee_of_a_relay_depends_on():
     hides = told["What the relay hides, and from whom"]
     assert found.protection.relayed.sentences()[0] in hides
     assert f"to ε = 0.5 with δ = 1 in {number(10**8)}" in hides
-    assert "It would pass on none of 30\u202f000 reports, as are planned" in hides
-    rests = told["What this promise of the relay rests on"]
+    assert "It would pass on none of the planned 30\u202f000 reports" in hides
+    rests = told["Assumptions of the promise with the relay"]
     assert rests == " ".join(found.protection.relayed.rests_on())
     assert "invitation" not in " ".join(told.values()).replace("has no invitations", "")
 
@@ -187,9 +190,7 @@ def test_a_survey_without_protection_has_no_guarantees():
     found = audit(survey_of(RandomizedResponse({"town": "1"}), schema), 3_000)
     assert found.answers == ()
     texts = said(found)
-    assert texts["What every single report promises"] == (
-        "Sent as answered, without protection: town."
-    )
+    assert texts["What each report promises"] == ("Sent as answered, without protection: town.")
     assert not any("Someone" in title for title in texts)
 
 
@@ -210,7 +211,7 @@ def test_the_table_of_a_pilot_is_limited_to_the_answers_with_the_largest_gains()
     )
     section = statement(found).sections[1]
     assert len(section.table.rows) == MAX_ROWS
-    assert f"The table has {MAX_ROWS} of 30 answers" in section.paragraphs[0]
+    assert f"The table has the {MAX_ROWS} of 30 answers" in section.paragraphs[0]
     gains = {a.category: a.joint.most - a.prior for a in found.answers}
     shown = {row[1] for row in section.table.rows}
     assert min(gains[c] for c in shown) >= max(gains[c] for c in set(gains) - shown)

@@ -248,7 +248,7 @@ def test_the_list_links_to_the_report_of_each_survey(signed_in, filled):
     answer = signed_in.get("/results/health/report")
     assert answer.status_code == 200
     assert len(Page(answer.text).all("figure")) == 2
-    assert "What is promised" in answer.text
+    assert "Privacy promise" in answer.text
     refused = signed_in.get("/results/health/report?colour=red")
     assert (refused.status_code, refused.mimetype) == (422, "text/html")
     assert "colour: unknown" in refused.text

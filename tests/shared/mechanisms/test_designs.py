@@ -148,7 +148,7 @@ def test_provable_answers_are_stated_with_the_bound_of_the_other_answer():
     proved = found.sentences()[2].replace("\N{NARROW NO-BREAK SPACE}", " ")
     # 5 % · 4 / (5 % · 4 + 95 %) = 17.4 %.
     assert proved == (
-        "Of “b”, a report can prove the answer “no”, which this survey takes not to be sensitive."
+        "For “b”, a report can prove the answer “no”, which this survey considers not sensitive."
         " It never proves “yes”: to someone who already knows all other answers, from 5 % to at"
         " most 17.4 % (γ = 4)."
     )

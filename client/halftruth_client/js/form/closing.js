@@ -102,10 +102,11 @@ export function failure(session, { retry = null, forget }, words) {
     key = session.invitation === undefined ? "invitationMissing" : "invitationUnreadable";
   } else if (error instanceof AnsweredBefore) key = "answeredBefore";
   if (key) return problem(words.say(key), words.say(`${key}Text`), null, words);
-  const isSpent = error instanceof LedgerRefused;
   const text = reasonOf(error, session.mayHaveLeft, words);
-  const made = problem(words.say(isSpent ? "enough" : "notAsked"), text, null, words);
-  made.append((isSpent && ledgerDetails(error.ledger, error.survey, forget ?? null, words)) || "");
+  if (!(error instanceof LedgerRefused)) return problem(words.say("notAsked"), text, null, words);
+  const isRepeated = error.field === "series.wave";
+  const made = problem(words.say(isRepeated ? "answeredBefore" : "enough"), text, null, words);
+  made.append(ledgerDetails(error.ledger, error.survey, forget ?? null, words) ?? "");
   return made;
 }
 
@@ -191,7 +192,7 @@ export function anotherPerson({ back, go }, words) {
   );
 }
 
-/** Ask whether to delete the ledger of all reports on this page address, and explain the
+/** Ask whether to delete the ledger of all reports at this web address, and explain the
  * consequences: what others can learn if the allowed total is spent again. `allowed` is null without
  * a limit.
  * @typedef {{ledger: import("../ledger.js").Ledger, allowed: Rational | null, back: () => void, go: () => void}} Asking

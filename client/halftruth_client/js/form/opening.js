@@ -224,7 +224,7 @@ export function boundOf(gamma, words) {
   return words.bound(PRIOR_TENTHS, bound(gamma)).replace(" = ", "\u00a0=\u00a0");
 }
 
-/** Collapsed section with the bounds for all earlier reports on this page address together, for
+/** Collapsed section with the bounds for all earlier reports at this web address together, for
  * those of the survey's series and, unless `isShort`, for each question of either, with a button to
  * delete the ledger.
  * @type {(ledger: Ledger | null, survey: Survey, forget: (() => void) | null, words: Wording, isShort?: boolean) => HTMLElement | null} */

@@ -23,7 +23,7 @@ export interface FormAttributes {
   digests?: string;
   /** Accepted public keys for the signature of the survey, separated by blanks. */
   "operator-keys"?: string;
-  /** Largest accepted total amplification of all reports from this browser on this page address. */
+  /** Largest accepted total amplification of all reports from this browser at this web address. */
   "max-total-gamma"?: string | number;
   /** Invitation, if the survey requires one. */
   invitation?: string;

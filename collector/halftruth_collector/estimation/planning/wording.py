@@ -126,10 +126,10 @@ def _learned(gamma: float | None) -> str:
 def promise_notes() -> Iterator[str]:
     """Yield the definitions of the choice between promises."""
     yield (
-        "An answer that was thought 5 % likely can become so likely at most. Where each answer has"
-        " a promise of its own, somebody who does not know the others can learn more if answers go"
-        ' together. That takes promise = "answer" in the survey file, and clients that accept it'
-        " (max_answer_gamma)."
+        "The second and third column have the largest probability of an answer after a report, if"
+        " someone thought it 5 % likely before. Where each answer is protected separately, someone"
+        " who does not know the others can learn more if answers are related. This needs promise ="
+        ' "answer" in the survey file, and clients that accept it (max_answer_gamma).'
     )
 
 
@@ -328,11 +328,12 @@ def footnotes(result: PlanResult) -> Iterator[str]:
         yield (
             f"Behind a relay: the same kind of mechanism with γ = {number(relayed.gamma)}"
             f"{' and pairs = true' * relayed.pairs}, the largest that the bound allows in a batch"
-            f" of {number(relayed.batch)} honest reports that can be opened. If 5 of 100 people are"
-            f" believed to have a secret, a report can raise that to at most {relayed.apart}, but"
-            f" for a chance of 1 in {number(round(1 / delta_of(relayed.batch)))}, if the relay does"
-            " not work together with the asker, passes on what it received and adds nothing; and"
-            f" to at most {relayed.together} in any other case."
+            f" of {number(relayed.batch)} honest reports that can be decrypted. If someone thinks a"
+            " secret true of 5 of 100 people, a report can raise that to at most"
+            f" {relayed.apart}, except with a probability of 1 in"
+            f" {number(round(1 / delta_of(relayed.batch)))}, if the relay does not cooperate with"
+            " the people who run the survey, passes on all reports and adds none; and to at most"
+            f" {relayed.together} in any other case."
         )
     for each in result.margins:
         if each.quantity == "share_within" and each.examined < each.possible:
