@@ -73,9 +73,12 @@ def test_surveys_of_choices_keep_their_digests():
 def test_the_examples_of_the_manual_are_valid_surveys():
     text = (ROOT / "docs" / "surveys.md").read_text("utf-8")
     blocks = [b for b in re.findall(r"```toml\n(.*?)```", text, re.DOTALL) if "[[attributes]]" in b]
-    assert len(blocks) == 3
+    whole, *parts = blocks
+    assert whole == (ROOT / "docs" / "examples" / "teamwork.toml").read_text("utf-8")
+    assert len(Survey.from_toml(whole).schema.questions) == 5
+    assert len(parts) == 4
     split = HEAD.replace("gamma-diagonal", "split-questionnaire")
-    for block in blocks:
+    for block in parts:
         head, questions = block.split("[[attributes]]", 1)
         mechanism = split if "collapsed" in questions else HEAD
         made = Survey.from_toml(f"{head}{mechanism}[[attributes]]{questions}")

@@ -131,8 +131,8 @@ def hold_form(case, survey, made, found):
     hold_figures([true.whole.ratio, single], shown, found)
     for number, text in enumerate(made["learnt"]):
         ratio = true.of_report(number).ratio
-        hundred, after, five, other = map(int, re.findall(r"\d+", re.sub("“.*”", "", text)))
-        assert (hundred, five, other) == (100, 5, 100)
+        five, hundred, other, after = map(int, re.findall(r"\d+", re.sub("“.*”", "", text)))
+        assert (five, hundred, other) == (5, 100, 100)
         assert after == shown[0]
         hold_figures([ratio], [after], found)
         same = true.unperturbed | true.proved[number]

@@ -39,7 +39,7 @@ BUTTONS = '<button formaction="/page.html">Go</button><input type="image" alt=""
 
 #: Id of the form, options, the message shown, and the form's markup, names and further controls.
 WRONG = {
-    "no options, by post": ("own", {"none": True}, "something unforeseen", "post"),
+    "no options, by post": ("own", {"none": True}, "an unexpected error", "post"),
     "too strict a limit": ("own", {"maxGamma": 2}, "amplification"),
     "no collector": ("own", {"collector": "http://127.0.0.1:1"}, "cannot be reached"),
     "no form, by post": ("another", {}, "form: expected an element", "post"),

@@ -79,7 +79,7 @@ def test_the_redirect_can_be_stopped_and_followed_by_keyboard(live, found):
     expect(page.get_by_text(GOES)).to_have_count(0)
     page.clock.run_for(60_000)
     expect(heading(page, "Thank you")).to_be_visible()
-    onward = page.get_by_role("link", name="Go on to elsewhere.example")
+    onward = page.get_by_role("link", name="Continue to elsewhere.example")
     expect(onward).to_be_focused()
     page.keyboard.press("Enter")
     expect(heading(page, "Elsewhere")).to_be_visible()
