@@ -43,7 +43,7 @@ def test_the_audit_covers_every_kind_of_attacker(command, folder):
     flat = said.replace("\n", " ")
     for sentence in Protection.of(read_survey("health.toml")).sentences():
         assert sentence in flat
-    for title in ("takes part more than once", "sees only the counts", "can falsify them"):
+    for title in ("takes part more than once", "sees only the counts", "can change them"):
         assert title in said
     assert "quasi-identifiers" not in said
     # Text is wrapped; tables are not.
