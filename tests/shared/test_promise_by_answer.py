@@ -192,7 +192,7 @@ def test_questions_asked_after_an_answer_count_towards_it():
     size = len(survey.schema.attributes[1].categories)
     brand = Fraction(3 * (size - 1))
     assert Protection.of(survey).answer.gamma == 3 * brand == Protection.of(survey).record.gamma
-    assert not re.search("promise of its own", " ".join(Protection.of(survey).sentences()))
+    assert not re.search("protected separately", " ".join(Protection.of(survey).sentences()))
 
 
 def test_published_surveys_are_written_as_files(tmp_path):

@@ -81,7 +81,7 @@ def test_a_report_file_is_complete_and_self_contained():
     assert "<script" not in page
     assert "<link" not in page
     assert SURVEY.digest in page
-    for promise in ("likely, a report can at most make", "γ = 729"):
+    for promise in ("likely before the report is at most", "γ = 729"):
         assert promise in page
 
 
