@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from .answers import answered, answers_of, presence
 from .bounds import Array, normal_quantile, significantly_positive
 from .derived import merged
-from .estimates import Estimates, delta_error, differentiate, normal_sets
+from .estimates import Estimates, complex_steps, delta_error, derivatives, normal_sets
 from .estimator import Estimator
 from .independence import Departures, JointTest
 from .intervals import ConfidenceSets
@@ -90,13 +90,22 @@ class Batch:
         size = math.prod(shape)
         return cls(shares, np.eye(size).reshape(*shape, 1, size), covariance, reports)
 
-    def cells(self, shares: Any) -> Cells:
-        """Return the shares, or their steps, under the names of the literature."""
+    def _named(self, shares: Any) -> Cells:
         return Cells(shares, self.shares.ndim - 1)
+
+    @cached_property
+    def cells(self) -> Cells:
+        """The shares, under the names of the literature."""
+        return self._named(self.shares)
+
+    @cached_property
+    def _stepped(self) -> Cells:
+        """The shares after complex steps in all variables, which all measures have in common."""
+        return self._named(complex_steps(self.shares, self.directions))
 
     def values(self, function: Callable[[Cells], Any]) -> tuple[Array, Array]:
         """Return a function of each table with its gradient: shapes (…, R) and (…, R, V)."""
-        return differentiate(lambda p: function(self.cells(p)), self.shares, self.directions)
+        return derivatives(function, self.cells, self._stepped)
 
     @cached_property
     def cell_covariance(self) -> Array:
@@ -104,11 +113,16 @@ class Batch:
         cells = self.directions.reshape(-1, self.directions.shape[-1])
         return np.asarray(cells @ self.covariance @ cells.T)
 
+    @cached_property
+    def _stepped_along_covariance(self) -> Cells:
+        """The shares after complex steps along the columns of the covariance of the cells."""
+        along = np.moveaxis(self.cell_covariance, 1, 0)
+        return self._named(complex_steps(self.shares, along.reshape(*self.shares.shape, -1)))
+
     def curvature(self, slopes: Callable[[Cells], Any]) -> Array:
         """Return the product H V of each table, shape (R, cells, cells), from ∇g in the cells."""
         size = self.cell_covariance.shape[-1]
-        along = np.moveaxis(self.cell_covariance, 1, 0).reshape(*self.shares.shape, size)
-        _, change = differentiate(lambda p: slopes(self.cells(p)), self.shares, along)
+        _, change = derivatives(slopes, self.cells, self._stepped_along_covariance)
         return change.reshape(size, -1, size).swapaxes(0, 1)
 
     def clear(
@@ -116,17 +130,27 @@ class Batch:
     ) -> NDArray[np.bool_]:
         """Return the tables in which all shares are significantly above zero."""
         found = np.ones(self.shares.shape[-1], dtype=bool)
-        for number in range(len(shares(self.cells(self.shares)))):
+        for number in range(len(shares(self.cells))):
             value, gradient = self.values(partial(_part, shares, number))
             error = np.where(np.isnan(value), np.nan, delta_error(gradient, self.covariance))
             clear = significantly_positive(value, error, quantile)
             found &= clear.all(axis=tuple(range(clear.ndim - 1)))
         return found
 
+    @cached_property
+    def with_clear_margins(self) -> NDArray[np.bool_]:
+        """The tables in which the shares of all categories are significantly above zero."""
+        return self.clear(lambda cells: cells.margins)
+
+    @cached_property
+    def with_clear_cells(self) -> NDArray[np.bool_]:
+        """The tables in which the logarithms of all cells are nearly linear."""
+        return self.clear(lambda cells: [cells.table], _CLEAR_OF_LOGARITHMS)
+
 
 def evaluate(measure: Measure, tables: Batch, name: str | None = None) -> Estimates:
     """Compute one measure of each of R tables, with standard errors by the delta method."""
-    n, cells = float(tables.reports), tables.cells(tables.shares)
+    n, cells = float(tables.reports), tables.cells
     of = replace(measure.quantity(cells, n), name=name or measure.name)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         plain, gradient = tables.values(lambda each: measure.of(each, n))
@@ -163,7 +187,7 @@ def evaluate(measure: Measure, tables: Batch, name: str | None = None) -> Estima
 
 
 def _ratio(of: Quantity, factors: Callable[[Cells], Factors], tables: Batch) -> Estimates:
-    numerators, denominators = factors(tables.cells(tables.shares))
+    numerators, denominators = factors(tables.cells)
     signs = [1] * len(numerators) + [-1] * len(denominators)
 
     def every(cells: Cells) -> Any:
@@ -224,9 +248,11 @@ def _rests_on_clear_shares(measure: Measure, tables: Batch) -> NDArray[np.bool_]
     if measure.factors is not None:
         return np.ones(len(tables.covariance), dtype=bool)
     if measure.logarithms:
-        return tables.clear(lambda cells: [cells.table], _CLEAR_OF_LOGARITHMS)
+        return tables.with_clear_cells
     # A stricter rule would select the surveys in which a rare answer is frequent by chance.
-    return tables.clear(measure.denominators or (lambda cells: cells.margins))
+    if measure.denominators is None:
+        return tables.with_clear_margins
+    return tables.clear(measure.denominators)
 
 
 def _cancelled(gradient: Array, tables: Batch) -> NDArray[np.bool_]:

@@ -81,9 +81,22 @@ def differentiate(
     """
     if directions is None:
         directions = np.eye(cells.size).reshape(*cells.shape, cells.size)
+    return derivatives(function, cells, complex_steps(cells, directions))
+
+
+def complex_steps(cells: Array, directions: Array) -> Any:
+    """Return tables after a step in each of some directions, for `derivatives`."""
+    return cells[..., None] + 1j * _STEP * directions
+
+
+def derivatives(function: Function, here: Any, stepped: Any) -> tuple[Array, Array]:
+    """Return what `differentiate` does, from the arguments of a function: as they are and stepped.
+
+    Several functions of the same tables can share these arguments, and what they compute of them.
+    """
     with np.errstate(all="ignore"):
-        value = np.asarray(function(cells))
-        gradient = np.asarray(function(cells[..., None] + 1j * _STEP * directions)).imag / _STEP
+        value = np.asarray(function(here))
+        gradient = np.asarray(function(stepped)).imag / _STEP
     return value, np.where(np.isfinite(value)[..., None], gradient, np.nan)
 
 

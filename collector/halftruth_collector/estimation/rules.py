@@ -96,13 +96,12 @@ class RuleSupports:
         of = QUANTITIES["confidence"]
         return Estimates.quotient(of, both, left, variances, cov[0, 1], logit=self.logit)
 
-    def measure(self, name: str, reports: int) -> Estimates:
-        """Return a measure of the tables of presence and absence of X and Y."""
+    def tables(self, reports: int) -> Batch:
+        """Return the tables of presence and absence of X and Y, from which measures follow."""
         cells = np.tensordot(_COEFFICIENTS, self.support, axes=1)
         cells[0, 0] += 1
         covariance = np.moveaxis(self.covariance, -1, 0)
-        tables = Batch(cells, _COEFFICIENTS[:, :, None], covariance, reports)
-        return evaluate(find_measure(name), tables, name)
+        return Batch(cells, _COEFFICIENTS[:, :, None], covariance, reports)
 
 
 #: Coefficients of (π_XY, π_X, π_Y) in the cells of the table of X (rows) and Y, absence first.
@@ -173,51 +172,49 @@ class RuleMargins:
             positions, support, variance, cache(lambda: estimator.with_margins(positions)[1])
         )
 
-    def supports(self, codes: Codes, in_antecedent: Sides) -> RuleSupports:
-        """Return the supports of rules whose attributes are at the positions.
+    def places(self, codes: Codes, in_antecedent: Sides) -> Codes:
+        """Return the places of X and Y together, of X, and of Y in the flat margins, (3, R)."""
+        positions, shape = list(self.positions), self.support.shape
+        strides = np.cumprod([1, *shape[:0:-1]])[::-1]
+        chosen = codes[:, positions]
+        # Steps from the sum over an attribute to one of its answers.
+        steps = np.where(chosen < 0, 0, (chosen - np.array(shape) + 1) * strides)
+        both = steps.sum(axis=1)
+        left = np.where(in_antecedent[:, positions], steps, 0).sum(axis=1)
+        return np.asarray(self.support.size - 1 + np.stack([both, left, both - left]))
+
+    def supports(self, places: Codes) -> RuleSupports:
+        """Return the supports of rules with these places.
 
         Confidences need no covariances with Y, which are NaN.
         """
-        places, support = (
-            self._places(codes, in_antecedent),
-            self.only_supports(codes, in_antecedent),
-        )
-        cov = np.full((3, 3, len(codes)), np.nan)
-        for i, place in enumerate(places):
-            cov[i, i] = self.variance[tuple(place.T)]
-        if len(codes):
+        number = places.shape[1]
+        cov = np.full((3, 3, number), np.nan)
+        cov[range(3), range(3)] = self.variance.take(places)
+        if number:
             cov[0, 1] = cov[1, 0] = self._covariance(places[0], places[1])
-        return RuleSupports(support, cov, bool(len(codes)) and self.table().logit)
+        return RuleSupports(self.only_supports(places), cov, bool(number) and self.table().logit)
 
-    def with_consequent(
-        self, codes: Codes, in_antecedent: Sides, supports: RuleSupports
-    ) -> RuleSupports:
+    def with_consequent(self, places: Codes, supports: RuleSupports) -> RuleSupports:
         """Add the covariances with Y, which measures need."""
-        places, cov = self._places(codes, in_antecedent), supports.covariance.copy()
+        cov = supports.covariance.copy()
         for i in (0, 1):
             cov[i, 2] = cov[2, i] = self._covariance(places[i], places[2])
         return replace(supports, covariance=cov)
 
-    def only_supports(self, codes: Codes, in_antecedent: Sides) -> Array:
+    def only_supports(self, places: Codes) -> Array:
         """Supports of X and Y together, of X and of Y, shape (3, R)."""
-        places = self._places(codes, in_antecedent)
-        return np.stack([self.support[tuple(place.T)] for place in places])
+        return np.asarray(self.support.take(places))
 
-    def estimable(self, codes: Codes, in_antecedent: Sides, quantile: float) -> NDArray[np.bool_]:
+    def estimable(self, places: Codes, quantile: float) -> NDArray[np.bool_]:
         """Return a mask of the rules whose support is significantly above zero."""
-        both = tuple(self._places(codes, in_antecedent)[0].T)
-        return significantly_positive(self.support[both], np.sqrt(self.variance[both]), quantile)
+        support, variance = self.support.take(places[0]), self.variance.take(places[0])
+        return significantly_positive(support, np.sqrt(variance), quantile)
 
-    def _covariance(self, first: Codes, second: Codes) -> Array:
+    def _covariance(self, *places: Codes) -> Array:
+        shape = self.support.shape
+        first, second = (np.stack(np.unravel_index(each, shape), axis=-1) for each in places)
         return self.table().margin_covariance(first, second)
-
-    def _places(self, codes: Codes, in_antecedent: Sides) -> tuple[Codes, Codes, Codes]:
-        """Return the places of X and Y together, of X, and of Y in the margins."""
-        positions = list(self.positions)
-        sizes = np.array(self.support.shape) - 1
-        chosen, left = codes[:, positions], in_antecedent[:, positions]
-        both = np.where(chosen < 0, sizes, chosen)
-        return both, np.where(left, both, sizes), np.where(left, sizes, both)
 
 
 def mine_rules(estimator: Estimator, query: RulesQuery) -> Rules:
@@ -256,16 +253,17 @@ def mine_rules(estimator: Estimator, query: RulesQuery) -> Rules:
         else:
             margins = RuleMargins.of_tables(positions, examined, estimator)
         codes, sides = _splits(itemset_codes)
-        both, left, right = margins.only_supports(codes, sides)
+        places = margins.places(codes, sides)
+        both, left, right = margins.only_supports(places)
         reached = (left > 0) & reaches(both, query.min_confidence * left)
         if query.min_lift is not None:
             reached &= (right > 0) & reaches(both, query.min_lift * left * right)
         # Covariances take the most time, and there are many more rules than listed ones.
-        estimable = margins.estimable(codes, sides, quantile) | query.include_uncertain
+        estimable = margins.estimable(places, quantile) | query.include_uncertain
         left_out += int((reached & ~estimable).sum())
         reached &= estimable
         rules.append((codes[reached], sides[reached]))
-        estimates.append(margins.supports(*rules[-1]))
+        estimates.append(margins.supports(places[:, reached]))
         groups.append(np.full(int(reached.sum()), len(every)))
         every.append(margins)
     codes, sides = (np.concatenate(arrays) for arrays in zip(*rules, strict=True))
@@ -281,8 +279,9 @@ def mine_rules(estimator: Estimator, query: RulesQuery) -> Rules:
         for number in np.unique(group[rows]).tolist():
             check_deadline()
             inside = np.flatnonzero(group[rows] == number)
-            of_group = codes[rows[inside]], sides[rows[inside]]
-            whole = every[number].with_consequent(*of_group, chosen[inside])
+            margins = every[number]
+            places = margins.places(codes[rows[inside]], sides[rows[inside]])
+            whole = margins.with_consequent(places, chosen[inside])
             chosen.covariance[:, :, inside] = whole.covariance
         return chosen
 
@@ -310,7 +309,8 @@ def estimate_rule(estimator: Estimator, query: RulesQuery) -> Rules:
     codes, sides = sides_of_rule(estimator.schema, query.antecedent, query.consequent)
     positions = tuple(np.flatnonzero(codes[0] >= 0).tolist())
     margins = RuleMargins.of(*estimator.with_margins(positions))
-    supports = margins.supports(codes, sides)
+    places = margins.places(codes, sides)
+    supports = margins.supports(places)
     if not supports.support[1, 0] > 0:
         raise EstimateError(
             "antecedent: its estimated share is not above 0, so the rule has no confidence",
@@ -324,7 +324,7 @@ def estimate_rule(estimator: Estimator, query: RulesQuery) -> Rules:
         supports,
         estimator.reports,
         msgspec.structs.replace(query, measures=measures),
-        lambda rows: margins.with_consequent(codes[rows], sides[rows], supports[rows]),
+        lambda rows: margins.with_consequent(places[:, rows], supports[rows]),
     )
 
 
@@ -383,20 +383,21 @@ def arrange(
     elif query.sort == "support":
         by = supports.support[0]
     else:
-        by = completed(np.arange(listed)).measure(query.sort, reports).value
+        tables = completed(np.arange(listed)).tables(reports)
+        by = evaluate(find_measure(query.sort), tables, query.sort).value
     # In any order, rules without bounds come late; the last key is the primary one.
     unknown = np.isnan(supports.confidence.standard_error)
     order = np.lexsort((-supports.support[0], -by, unknown, grades(margins)))[: query.limit]
     chosen = completed(order) if query.measures else supports[order]
     measures, confidence = query.measures or (), chosen.confidence
     ordinary, selected = chosen.together.sets(quantile).half_width, normal_quantile(alpha)
-    level = query.confidence
+    level, tables = query.confidence, chosen.tables(reports)
     estimates = [
         confidence.columns(level, quantile=selected, grade=grades(margins[order])),
         chosen.together.columns(level, quantile=selected, grade=grades(ordinary)),
         *(
-            graded(find_measure(name), chosen.measure(name, reports), level, selected)
-            for name in measures
+            graded(measure, evaluate(measure, tables, name), level, selected)
+            for name, measure in zip(measures, map(find_measure, measures), strict=True)
         ),
     ]
     of_rows = np.tile(np.arange(len(order)), len(estimates))
