@@ -199,7 +199,7 @@ def test_alert_rules_and_panels_use_existing_metrics(http, monitor, scrape):
     [group] = yaml.safe_load((folder / "rules.yaml").read_text(encoding="utf-8"))["groups"]
     asked = []
     for rule in group["rules"]:
-        assert {"alert", "expr", "annotations"} <= rule.keys()
+        assert {"alert", "expr", "labels", "annotations"} <= rule.keys()
         assert rule["annotations"].keys() == {"summary", "description"}
         asked.append(rule["expr"])
     panels = json.loads((folder / "dashboard.json").read_text(encoding="utf-8"))["panels"]
@@ -208,8 +208,8 @@ def test_alert_rules_and_panels_use_existing_metrics(http, monitor, scrape):
     for expression in asked + drawn:
         for name in re.findall(r"halftruth_\w+", expression):
             assert f"# TYPE {re.sub('_(bucket|count|sum)$', '', name)} " in there
-        labels = re.findall(r"by \((\w+)\)|(\w+)=", expression)
-        assert {"".join(label) for label in labels} <= LABELS
+        by, named = re.findall(r"by \(([\w, ]+)\)", expression), re.findall(r"(\w+)=", expression)
+        assert {*named, *(label for each in by for label in each.split(", "))} <= LABELS
     # Every metric is shown in the dashboard.
     for name in re.findall(r"# TYPE (halftruth_\w+) ", there):
         assert name in " ".join(drawn)
