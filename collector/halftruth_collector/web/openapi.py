@@ -1,6 +1,7 @@
 """Description of the HTTP interface in OpenAPI 3.1, from the declarations of its calls."""
 
 import inspect
+import json
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -73,7 +74,11 @@ _WRITTEN: dict[str, Json] = {
 #: Header of a problem by status: name, description and schema.
 _RETRY = ("Retry-After", "Seconds after which to try again.", {"type": "integer", "minimum": 1})
 _HEADERS = {
-    401: ("WWW-Authenticate", "Which kind of token is expected.", {"const": "Bearer"}),
+    401: (
+        "WWW-Authenticate",
+        "Which kind of token is expected.",
+        {"type": "string", "enum": ["Bearer"]},
+    ),
     429: _RETRY,
     503: _RETRY,
 }
@@ -219,12 +224,11 @@ def problems_of(call: Call) -> dict[int, dict[str, str]]:
 
 
 def _problem(status: int, problems: dict[str, str]) -> Json:
-    types = [f"urn:halftruth:problem:{name}" for name in problems]
-    narrowed = {"status": {"const": status}, "type": {"enum": types}}
-    schema = {"allOf": [_reference(Problem), {"properties": narrowed}]}
+    # All problems have one schema, which generated clients make one type of.
     answer: Json = {
         "description": " ".join(problems.values()),
-        "content": {"application/problem+json": {"schema": schema}},
+        "content": {"application/problem+json": {"schema": _reference(Problem)}},
+        "x-problem-types": [f"urn:halftruth:problem:{name}" for name in problems],
     }
     if status in _HEADERS:
         name, description, kind = _HEADERS[status]
@@ -244,6 +248,7 @@ def _schemas(calls: tuple[Call, ...]) -> Json:
         kinds, ref_template="#/components/schemas/{name}", schema_hook=column_schema
     )
     for schema in schemas.values():
+        _simplify(schema)
         schema.pop("title", None)
         schema["description"] = markdown(schema.get("description", ""))
         for name, member in schema.get("properties", {}).items():
@@ -253,6 +258,29 @@ def _schemas(calls: tuple[Call, ...]) -> Json:
                 if "description" in option:
                     member["description"] = option.pop("description")
     return dict(sorted(schemas.items()))
+
+
+def _simplify(schema: Any) -> None:
+    """Write what is equivalent to a schema, and what generators of clients understand.
+
+    Some read no false in place of a schema, and take a member with a default for one that is always
+    there, so that callers would have to give it.
+    """
+    if isinstance(schema, list):
+        for part in schema:
+            _simplify(part)
+    if not isinstance(schema, dict):
+        return
+    if schema.get("items") is False:
+        # The number of items is limited besides.
+        del schema["items"]
+    for member in schema.get("properties", {}).values():
+        default = member.pop("default", None)
+        if default not in (None, "", [], {}):
+            said = f"By default `{json.dumps(default)}`."
+            member["description"] = " ".join(filter(None, [member.get("description"), said]))
+    for part in schema.values():
+        _simplify(part)
 
 
 def _without_null(schema: Json) -> Json:
