@@ -59,6 +59,9 @@ options = [{{ name = "cough" }}, {{ name = "fever" }}]
 ELSEWHERE = {
     "useradd": "makes an account of the system",
     "python3 -m venv": "installs; test_packages.py does",
+    "/opt/halftruth/bin/pip": "installs; test_index.py does",
+    "openapi-python-client": "generates; test_generated_clients.py does",
+    "npx openapi-typescript": "generates; test_generated_clients.py does",
     "cp docker/systemd": "writes to /etc; tests/docker/test_units.py reads these units",
     "install docker/systemd": "writes to /usr/local; tests/docker/test_units.py runs this wrapper",
     "ln -s halftruthctl": "writes to /usr/local; tests/docker/test_units.py runs this wrapper",
@@ -105,6 +108,7 @@ DATABASES = {
     "estimates.md": "counted.db",
     "field.md": "counted.db",
     "operating.md": "empty.db",
+    "protocol.md": "empty.db",
     "python.md": "counted.db",
     "scaling.md": "counted.db",
     "surveyjs.md": "empty.db",
@@ -135,7 +139,7 @@ def is_name(line):
         found = found.get_command(click.Context(found), rest.pop(0))
     if found is None or isinstance(found, click.Group):
         return True
-    needs = any(each.required for each in found.params) or found.name in ("audit-log", "serve")
+    needs = any(each.required for each in found.params) or found.name in ("audit-log", "create", "serve")
     return not rest and needs
 
 

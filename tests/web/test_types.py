@@ -94,6 +94,15 @@ import "halftruth-client/form";
 </template>
 """,
     "Health.vue": BLOCKS["Vue"],
+    "Health.tsx": BLOCKS["React"],
+    "App.tsx": """\
+import { Health } from "./Health";
+export const right = <Health survey="health" onSubmitted={({ detail }) => void detail.status} />;
+// @ts-expect-error No event holds an answer.
+export const asked = <Health survey="health" onSubmitted={({ detail }) => detail.answers} />;
+// @ts-expect-error No survey.
+export const empty = <Health onSubmitted={() => undefined} />;
+""",
 }
 
 OPTIONS = {
@@ -103,7 +112,7 @@ OPTIONS = {
     "target": "ES2022",
     "module": "ESNext",
     "moduleResolution": "bundler",
-    "jsx": "preserve",
+    "jsx": "react-jsx",
     "lib": ["ES2022", "DOM", "DOM.Iterable"],
     "types": [],
     "skipLibCheck": True,
@@ -126,7 +135,9 @@ def test_element_types_hold_in_scripts_and_react_and_vue_templates(tmp_path):
         "files": list(SOURCES),
     }
     (tmp_path / "tsconfig.json").write_text(json.dumps(config), encoding="utf-8")
-    ran = subprocess.run([checker], capture_output=True, encoding="utf-8", cwd=tmp_path, timeout=60)
+    ran = subprocess.run(
+        [checker], capture_output=True, encoding="utf-8", cwd=tmp_path, timeout=240
+    )
     assert ran.returncode == 0, ran.stdout
 
 

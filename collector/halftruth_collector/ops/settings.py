@@ -1,6 +1,7 @@
 """Settings of a collector, from ``HALFTRUTH_*`` variables or by name."""
 
 import os
+import re
 from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -37,6 +38,9 @@ OTHER_VARIABLES = frozenset(
 )
 _OF_TESTS = "TEST_"
 
+#: An origin of pages in a content security policy, perhaps with a wildcard for its subdomains.
+_ORIGIN = r"https?://(\*\.)?[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?"
+
 _WHERE = "docs/operating.md lists the settings"
 
 
@@ -67,6 +71,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     max_total_gamma : str or None
         Largest amplification that hosted forms accept of all reports of a browser together, to all
         surveys; None for no limit.
+    frame_origins : tuple of str
+        Origins whose pages may show hosted forms in a frame; none by default.
     rate_limit : str or None
         Rate limit of reports from one address to surveys without invitations, such as "1000 per
         hour"; None ("off") for no limit.
@@ -99,6 +105,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     max_gamma: str = FormLimits().max_gamma
     max_answer_gamma: str | None = None
     max_total_gamma: str | None = None
+    frame_origins: tuple[str, ...] = ()
     rate_limit: str | None = "1000 per hour"
     proxies: SmallCount = 0
     sealing_keys: Path | None = None
@@ -193,6 +200,12 @@ def _parse_address(text: str) -> str:
     return text
 
 
+def _parse_origins(text: str) -> tuple[str, ...]:
+    if not all(re.fullmatch(_ORIGIN, each) for each in text.split()):
+        raise ValueError
+    return tuple(dict.fromkeys(text.split()))
+
+
 _AMPLIFICATION = (_parse_amplification, "an exact amplification above 1, such as 19 or 9/2")
 _FILE = (_parse_file, "the name of a file of private keys, or no such variable")
 
@@ -201,6 +214,10 @@ _PARSERS: dict[str, tuple[Callable[[str], Any], str]] = {
     "max_gamma": _AMPLIFICATION,
     "max_answer_gamma": _AMPLIFICATION,
     "max_total_gamma": _AMPLIFICATION,
+    "frame_origins": (
+        _parse_origins,
+        "origins separated by blanks, such as 'https://lms.example.org https://*.example.com'",
+    ),
     "rate_limit": (_parse_rate, "one rate, such as '1000 per hour', or 'off'"),
     "sealing_keys": _FILE,
     "relay_keys": _FILE,

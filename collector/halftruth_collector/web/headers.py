@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from flask import Response
@@ -40,17 +40,20 @@ class SecurityHeaders:
         return self._app(environ, start)
 
 
-def harden(page: Response, form_action: str, connect: str = "") -> Response:
+def harden(
+    page: Response, form_action: str, connect: str = "", framed_by: Sequence[str] = ()
+) -> Response:
     """Set a content security policy without inline code and without other origins.
 
     Forms may be sent to `form_action`, and requests of scripts also to the server `connect`, a
-    relay.
+    relay. Pages of the origins `framed_by` may show the page in a frame.
     """
     targets = " ".join(["'self'", *filter(None, [connect])])
+    framing = " ".join(framed_by or ["'none'"])
     own = f"script-src 'self'; style-src 'self'; img-src 'self'; connect-src {targets}"
     page.headers["Content-Security-Policy"] = (
         f"default-src 'none'; {own}; form-action {form_action}; base-uri 'none';"
-        " frame-ancestors 'none'"
+        f" frame-ancestors {framing}"
     )
     page.headers["Cross-Origin-Opener-Policy"] = "same-origin"
     return page

@@ -385,6 +385,19 @@ def test_the_form_has_the_configured_amplification(http, make_app):
     assert form["max-gamma"] == "5/2"
 
 
+def test_only_forms_can_be_framed_and_only_by_listed_origins(http, make_app):
+    def framing(client, path):
+        [policy] = client.get(path).headers.getlist("Content-Security-Policy")
+        return policy.partition("frame-ancestors ")[2].split(";")[0]
+
+    assert framing(http, "/s/health") == "'none'"
+    origins = ("https://lms.example.org", "https://*.example.com")
+    client = make_app(frame_origins=origins).test_client()
+    assert framing(client, "/s/health") == " ".join(origins)
+    for path in ("/", "/results/", "/operate/surveys/", "/v1/surveys", "/s/nobody"):
+        assert framing(client, path) == "'none'", path
+
+
 def test_reports_are_counted_by_day_and_refusals_by_reason(signed_in, batch, survey, store):
     ok = batch([0, 0], [1, 2])
     for body, status in (

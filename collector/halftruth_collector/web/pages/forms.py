@@ -22,11 +22,13 @@ from ..context import collector, states
 from ..errors import problem_page
 from ..headers import harden
 from ..static import IMMUTABLE, REVALIDATED, StaticFile, read
+from .embedding import embedding_of
 from .languages import WORDS, chosen, direction_of, primary, wanted
 
 blueprint = Blueprint("pages", __name__, template_folder="templates")
 for kind in (HalftruthError, HTTPException):
     blueprint.register_error_handler(kind, problem_page)
+blueprint.add_app_template_global(embedding_of)
 
 _ASSETS = Path(__file__).with_name("assets")
 
@@ -48,7 +50,7 @@ def name_version(endpoint: str, values: dict[str, Any]) -> None:
 @blueprint.after_request
 def set_security_headers(response: Response) -> Response:
     """Set a policy that forbids the submission of forms."""
-    return harden(response, "'none'", g.get("connect", ""))
+    return harden(response, "'none'", g.get("connect", ""), g.get("framed_by", ()))
 
 
 @blueprint.get("/")
@@ -80,6 +82,7 @@ def form(survey_id: str) -> Response:
     if survey.relay is not None:
         # With the final slash, the policy allows all paths below.
         g.connect = f"{survey.relay.url}/"
+    g.framed_by = this.config.frame_origins
     response = page.response()
     response.vary.add("Accept-Language")
     return response
