@@ -19,6 +19,7 @@ _ADMIN = {
     "backup": "administration:backup",
     "key": "administration:key",
     "migrate": "administration:migrate",
+    "notify": "notify:notify",
     "restore": "administration:restore",
     "sealing-key": "administration:sealing_key",
     "token": "administration:token",

@@ -84,6 +84,12 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
         File of the private keys of a relay.
     relay_url : str or None
         Address of a relay, as surveys name it.
+    hook_url : str or None
+        Address that notices about surveys are posted to.
+    hook_key : Path or None
+        File of the key of their signatures.
+    hook_silent_days : int
+        Number of days without a report after which an open survey is silent.
     log_format : {"text", "json"}
         Text for people, or one JSON object per line.
     min_reports : int
@@ -111,6 +117,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     sealing_keys: Path | None = None
     relay_keys: Path | None = None
     relay_url: str | None = None
+    hook_url: str | None = None
+    hook_key: Path | None = None
+    hook_silent_days: Positive = 2
     log_format: LogFormat = "text"
     min_reports: Positive = 50
     request_seconds: Positive = 20
@@ -200,6 +209,12 @@ def _parse_address(text: str) -> str:
     return text
 
 
+def _parse_hook(text: str) -> str:
+    if not re.fullmatch(r"https?://[^\s@]+", text):
+        raise ValueError
+    return text
+
+
 def _parse_origins(text: str) -> tuple[str, ...]:
     if not all(re.fullmatch(_ORIGIN, each) for each in text.split()):
         raise ValueError
@@ -219,6 +234,8 @@ _PARSERS: dict[str, tuple[Callable[[str], Any], str]] = {
         "origins separated by blanks, such as 'https://lms.example.org https://*.example.com'",
     ),
     "rate_limit": (_parse_rate, "one rate, such as '1000 per hour', or 'off'"),
+    "hook_url": (_parse_hook, "an address such as https://example.org/halftruth"),
+    "hook_key": (_parse_file, "the name of a file with a key, or no such variable"),
     "sealing_keys": _FILE,
     "relay_keys": _FILE,
     "relay_url": (

@@ -13,13 +13,13 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, CursorResult, Select, Table, select
+from sqlalchemy import Connection, CursorResult, Select, Table, func, select
 from sqlalchemy.exc import IntegrityError
 
 from ..estimation import Counts
 from .database import Database
 from .surveys import StoredSurvey, find
-from .tables import COUNTED, REPEATED, cells, daily_outcomes, report_ids, sum_shards
+from .tables import COUNTED, REPEATED, cells, daily_outcomes, report_ids, sum_shards, surveys
 
 #: Number of cells that are read at a time.
 _PAGE = 10_000
@@ -158,6 +158,18 @@ class CountStore:
             self._cache[snapshot.stored.number] = snapshot
             while sum(each.counts.nbytes for each in self._cache.values()) > _CACHE_BYTES:
                 del self._cache[next(iter(self._cache))]
+
+    def last_days(self) -> dict[str, date]:
+        """Return the last day with a counted report of each survey that has one."""
+        table = daily_outcomes.c
+        query = (
+            select(surveys.c.id, func.max(table.day))
+            .join_from(surveys, daily_outcomes, surveys.c.number == table.survey)
+            .where(table.outcome == COUNTED)
+            .group_by(surveys.c.id)
+        )
+        with self._database.reading_reports() as connection:
+            return dict(connection.execute(query).all())
 
     def _find_cached(self, stored: StoredSurvey, days: dict[date, int]) -> Snapshot | None:
         """Return the cached snapshot of a survey, if no report was counted since it was read.
