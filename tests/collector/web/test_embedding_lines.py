@@ -22,25 +22,25 @@ class Tags(HTMLParser):
 
 
 class Lines(HTMLParser):
-    """Texts of the ``pre`` elements of a page by their label."""
+    """Texts of the ``pre`` elements of a page by their id."""
 
     def __init__(self, page):
         super().__init__()
-        self.found, self._label = {}, None
+        self.found, self._id = {}, None
         self.feed(page)
 
     def handle_starttag(self, tag, attrs):
         if tag == "pre":
-            self._label = dict(attrs)["aria-label"]
-            self.found[self._label] = ""
+            self._id = dict(attrs)["id"]
+            self.found[self._id] = ""
 
     def handle_endtag(self, tag):
         if tag == "pre":
-            self._label = None
+            self._id = None
 
     def handle_data(self, data):
-        if self._label:
-            self.found[self._label] += data
+        if self._id:
+            self.found[self._id] += data
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def lines(store, make_app):
 def test_the_lines_embed_exactly_this_survey(store, survey, lines):
     operations.publish_survey(store, survey)
     found = lines(max_gamma="41/2", max_total_gamma="100")
-    tags = Tags(found["Lines for a page"]).found
+    tags = Tags(found["embed-html"]).found
     assert tags["script"] == {
         "type": "module",
         "src": "https://collector.example/form/halftruth.js",
@@ -74,18 +74,18 @@ def test_the_lines_embed_exactly_this_survey(store, survey, lines):
         "max-total-gamma": "100",
         "digests": survey.digest,
     }
-    assert found["Content security policy"] == (
+    assert found["embed-policy"] == (
         "Content-Security-Policy: script-src 'self' https://collector.example;"
         " connect-src 'self' https://collector.example"
     )
-    assert "Lines for a frame" not in found
+    assert "embed-frame" not in found
 
 
 def test_a_signed_survey_is_pinned_by_the_key_of_its_operator(store, survey, lines):
     key = OperatorKey.create()
     signature = sign(key, survey.digest, Terms())
     operations.publish_survey(store, survey, signature=signature)
-    form = Tags(lines()["Lines for a page"]).found["halftruth-form"]
+    form = Tags(lines()["embed-html"]).found["halftruth-form"]
     assert form["operator-keys"] == key.public
     assert "digests" not in form
 
@@ -100,9 +100,9 @@ def test_what_is_not_sensitive_may_be_sent_unperturbed(store, lines):
     split = SplitQuestionnaire.for_amplification(schema, 19, public=["age"], max_length=2)
     operations.publish_survey(store, Survey("open", '"Open" & <b>', schema, split))
     found = lines("open", frame_origins=("https://lms.example.org",))
-    form = Tags(found["Lines for a page"]).found["halftruth-form"]
+    form = Tags(found["embed-html"]).found["halftruth-form"]
     assert form["unprotected"] == "age"
-    frame = Tags(found["Lines for a frame"]).found["iframe"]
+    frame = Tags(found["embed-frame"]).found["iframe"]
     assert frame["src"] == "https://collector.example/s/open"
     assert frame["title"] == '"Open" & <b>'
 

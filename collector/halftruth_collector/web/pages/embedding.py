@@ -29,7 +29,7 @@ def embedding_of(survey_id: str) -> Embedding:
     form = url_for("pages.form", survey_id=survey_id, _external=True)
     origin = url_for("pages.front", _external=True).rstrip("/")
     relay = stored.survey().relay
-    servers = " ".join(filter(None, [origin, relay and relay.url]))
+    servers = " ".join([origin, *([] if relay is None else [relay.url])])
     attributes = {"survey": survey_id, "collector": origin, **_limits(stored)}
     element = "\n  ".join(f'{name}="{escape(value)}"' for name, value in attributes.items())
     script = url_for("pages.built", file="halftruth.js", _external=True)
