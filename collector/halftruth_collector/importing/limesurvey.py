@@ -253,6 +253,8 @@ class _Reader:
         if settings.get("hidden", "0") not in _EMPTY:
             raise LeftOut("it is hidden")
         label, help = self.text(row, "question"), self.text(row, "help")
+        if not label and not help:
+            self.draft.add_note("has no text of its own", called)
         common = {
             "label": label or help or page or called,
             "help": help if label else "",

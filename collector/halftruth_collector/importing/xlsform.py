@@ -473,6 +473,8 @@ class _Reader:
                     "a text is a date, perhaps turned into one by the spreadsheet", called, words
                 )
         label, help = self.text(element.get("label")), self.text(element.get("hint"))
+        if not label and not help:
+            self.draft.add_note("has no text of its own", called)
         common = {
             "label": label or help or group.page or called,
             "help": help if label else "",

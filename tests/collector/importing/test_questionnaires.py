@@ -222,6 +222,7 @@ def test_questions_of_limesurvey_keep_kind_answers_conditions_and_languages(impo
             "the questionnaire's table 'quota' is left out (1 rows)",
             "2 texts are missing in 'en', and shown in another language: Danke",
             "question 'Q1': 'no', 'yes' have to be translated",
+            *(f"question '{name}': has no text of its own" for name in ("Q3", "Q4", "Q8", "Q10")),
             "question 'Q2': the text for 'other' is not asked",
             "question 'Q3': 'max_answers' is left out",
             "question 'Q3': its conditions are left out",

@@ -219,6 +219,12 @@ def test_a_csv_file_with_the_names_of_sheets_is_read_like_a_workbook(tmp_path):
     assert attributes(made)["q"].answers_in("en")[:2] == ("Yes", "No")
 
 
+def test_a_question_without_a_text_is_not_unchanged():
+    made = read(("select_one yn", "a"), ("select_one yn", "b", "B?"))
+    assert "question 'a': has no text of its own" in made.left_out
+    assert made.counts.startswith("Imported unchanged: 1 question. Changed: 1.")
+
+
 def test_a_list_of_answers_that_odk_refuses_leaves_out_its_questions():
     choices = [("list_name", "name", "label"), ("yn", "y", "Yes"), ("yn", "n", "No")]
     choices += [("spaced", "a b", "A B"), ("spaced", "c", "C"), ("unnamed", None, "Unnamed")]
