@@ -297,13 +297,14 @@ def make_query_options(
         if field.kind == "margins":
             text += "; or a TOML or CSV file of these"
         if field.required:
-            text += "; required with other options" if has_default else "; required"
+            text += "; required with other options" if has_default else ""
         elif field.default not in (None, False, [], {}) and "default" not in text:
             values = field.default if isinstance(field.default, list) else [field.default]
             text += f"; by default {', '.join(map(str, values))}"
         # Values stay texts, since `read` converts the whole query.
         yield click.Option(
             [*(f"--{name.replace('_', '-')}" for name in names), field.name],
+            required=field.required and not has_default,
             multiple=field.several,
             is_flag=field.kind == "flag" or None,
             callback=_margins if field.kind == "margins" else None,

@@ -215,11 +215,13 @@ def check_headers(headers, has_forms):
 
 
 def addresses(rule):
-    """Return the addresses of a rule as in the table; a rule can name several."""
-    several = re.search(r"<any\(([^)]*)\):\w+>", rule.rule)
+    """Return the addresses of a rule as in the table, which names each form of an action."""
+    several = re.search(r"<any\(([^)]*)\):(\w+)>", rule.rule)
     if several is None:
         return [rule.rule]
-    return [rule.rule.replace(several[0], name) for name in re.findall(r"'(\w+)'", several[1])]
+    place = several[2]
+    names = re.findall(r"'(\w+)'", several[1]) if place == "path" else [f"<{place}>"]
+    return [rule.rule.replace(several[0], name) for name in names]
 
 
 def test_the_table_names_every_endpoint(app):
