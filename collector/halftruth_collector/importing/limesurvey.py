@@ -253,8 +253,6 @@ class _Reader:
         if settings.get("hidden", "0") not in _EMPTY:
             raise LeftOut("it is hidden")
         label, help = self.text(row, "question"), self.text(row, "help")
-        if not label and not help:
-            self.draft.add_note("has no text of its own", called)
         common = {
             "label": label or help or page or called,
             "help": help if label else "",
@@ -274,6 +272,8 @@ class _Reader:
             each._replace(known=self.add_numeric_names(row, each.known))
             for each in self.convert(kind, row, called, settings)
         ]
+        if not label and not help:
+            self.draft.add_note("has no text of its own", called)
         self.draft.add_questions(called, made, common, expressions)
 
     def add_numeric_names(self, row: Row, known: ExpressionNames) -> ExpressionNames:
