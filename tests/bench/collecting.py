@@ -1,7 +1,7 @@
 """The collector's throughput: single reports, and batches of a thousand.
 
-Single reports are compared with a Flask endpoint that only parses them, under gunicorn's threads as
-Flask is often served. Batches are compared with the database's bulk path, which writes the same
+Single reports are compared with a Flask endpoint that only parses them, under the same server.
+Batches are compared with the database's bulk path, which writes the same
 rows without HTTP. All data are durable when acknowledged, and are counted again afterwards. As a
 program, it prints only these comparisons.
 """

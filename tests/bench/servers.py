@@ -1,56 +1,53 @@
 """A peer that counts nothing, in separate processes."""
 
+import os
+import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
+import waitress
 from flask import Flask, request
 from flask.typing import ResponseReturnValue
-from gunicorn.app.base import BaseApplication
 from halftruth_collector.cli.serve import WORKERS
+from halftruth_collector.server.processes import Processes
 
 #: Threads per process of the peer.
-THREADS = 16
+THREADS = 64
 
 
-class Bare(BaseApplication):
-    """A typical threaded Flask server that parses JSON and returns a fixed response."""
+def serve(workers: int) -> None:
+    """Serve an application that parses JSON and returns a fixed response."""
+    app = Flask("bare")
 
-    def load_config(self) -> None:
-        settings: dict[str, Any] = {
-            "bind": "127.0.0.1:0",
-            "workers": WORKERS,
-            "threads": THREADS,
-            "worker_class": "gthread",
-            "loglevel": "warning",
-            "control_socket_disable": True,
-            "when_ready": _say_address,
-        }
-        for name, value in settings.items():
-            self.cfg.set(name, value)
+    @app.post("/v1/surveys/<survey_id>/reports")
+    def add_reports(survey_id: str) -> ResponseReturnValue:
+        request.get_json()
+        return {"accepted": 1, "duplicates": 0}, 202
 
-    def load(self) -> Flask:
-        app = Flask("bare")
+    listening = socket.create_server(("127.0.0.1", 0), backlog=1024)
 
-        @app.post("/v1/surveys/<survey_id>/reports")
-        def add_reports(survey_id: str) -> ResponseReturnValue:
-            request.get_json()
-            return {"accepted": 1, "duplicates": 0}, 202
+    def work(end: int) -> None:
+        server = waitress.create_server(
+            app, sockets=[listening], threads=THREADS, asyncore_use_poll=True, connection_limit=500
+        )
+        threading.Thread(target=server.run, daemon=True).start()
+        os.read(end, 1)
 
-        return app
-
-
-def _say_address(arbiter: Any) -> None:
-    host, port = arbiter.LISTENERS[0].sock.getsockname()
-    print(f"http://{host}:{port}", flush=True)
+    processes = Processes(workers, work=work, upgrade=lambda: None, ended=lambda _: None)
+    processes.start()
+    print(f"http://127.0.0.1:{listening.getsockname()[1]}", flush=True)
+    processes.keep()
+    processes.end()
 
 
 @contextmanager
-def bare() -> Iterator[str]:
+def bare(workers: int = WORKERS) -> Iterator[str]:
     """Run the peer on a free loopback port until the block is left; the value is its address."""
-    with subprocess.Popen([sys.executable, __file__], stdout=-1, text=True) as process:
+    command = [sys.executable, __file__, str(workers)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
             yield process.stdout.readline().strip()
@@ -59,4 +56,4 @@ def bare() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    Bare().run()
+    serve(int(sys.argv[1]))

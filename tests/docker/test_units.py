@@ -276,7 +276,7 @@ def test_the_wrapper_has_the_places_of_its_unit(units, service):
     assert all_of(unit, "WorkingDirectory") == [f"/var/lib/{service}"]
     assert all_of(unit, "EnvironmentFile") == [f"-/etc/{service}.env"]
     database = f"sqlite:////var/lib/{service}/{service}.db"
-    assert all_of(unit, "Environment") == [f"HALFTRUTH_DATABASE={database}"]
+    assert all_of(unit, "Environment") == [f"HALFTRUTH_DATABASE={database}", "TMPDIR=/dev/shm"]
     assert all_of(unit, "ExecStart")[0].startswith(f"{PROGRAM} ")
 
 

@@ -51,11 +51,15 @@ def answers(connection: socket.socket, count: int) -> list[int]:
     statuses: list[int] = []
     while len(statuses) < count and (line := reader.readline()):
         statuses.append(int(line.split()[1]))
-        length = 0
+        length, in_chunks = 0, False
         while (header := reader.readline()) not in (b"\r\n", b""):
             if header.lower().startswith(b"content-length:"):
                 length = int(header.split(b":")[1])
+            in_chunks |= header.lower().startswith(b"transfer-encoding: chunked")
         reader.read(length)
+        while in_chunks and (size := int(reader.readline(), 16)):
+            reader.read(size + 2)
+        reader.read(2 * in_chunks)
     return statuses
 
 

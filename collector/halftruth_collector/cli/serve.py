@@ -5,13 +5,13 @@ from typing import Any, TypeVar
 
 import click
 
-from ..ops.settings import Config
+from ..ops.settings import THREADS, Config
 from . import options
 
 C = TypeVar("C", bound=Callable[..., Any])
 
-#: Defaults of the processes of a collector, and of the analyses at the same time in each.
-WORKERS, THREADS = 2, 4
+#: Default of the processes of a collector.
+WORKERS = 2
 
 
 def listening(port: int, workers: int) -> Callable[[C], C]:

@@ -9,7 +9,6 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from ..blocking import Wait, wait_in_thread
 from ..errors import StoreUnavailable
 
 Item = TypeVar("Item")
@@ -35,10 +34,8 @@ class GroupCommit(Generic[Item, Outcome]):
     """Group commit: a queue of items that one thread commits in shared transactions.
 
     The thread commits all items in the queue in one transaction, while further items arrive, so
-    that many concurrent requests share the cost of a commit. A request in a thread starts a
-    transaction at once. Requests in an event loop start one when the loop has nothing else to do:
-    until then it reads further requests, and afterwards it does not compete with the transaction
-    for Python's lock. Every request returns once the transaction with its item was committed.
+    that many concurrent requests share the cost of a commit. Every request returns once the
+    transaction with its item was committed.
 
     Parameters
     ----------
@@ -73,18 +70,15 @@ class GroupCommit(Generic[Item, Outcome]):
         self._queue: deque[_Waiting[Item, Outcome]] = deque()
         self._queued_size = 0
         self._thread: threading.Thread | None = None
-        self._is_due = False
         self._due = threading.Condition(threading.Lock())
 
-    def __call__(self, item: Item, size: int = 1, wait: Wait = wait_in_thread) -> Outcome:
+    def __call__(self, item: Item, size: int = 1) -> Outcome:
         """Commit an item with the others in the queue, and return its outcome once it is durable.
 
         Parameters
         ----------
         item : Item
         size : int
-        wait : callable
-            How the request waits; see `blocking`.
 
         Raises
         ------
@@ -101,8 +95,9 @@ class GroupCommit(Generic[Item, Outcome]):
             self._queue.append(mine)
             self._queued_size += size
             self._report_queue()
+            self._start()
         try:
-            outcome: Outcome = wait(self._start, mine.outcome, self._timeout)
+            outcome = mine.outcome.result(self._timeout)
         except BaseException as error:
             if not mine.outcome.done():
                 is_undone = self._withdraw(mine)
@@ -117,14 +112,12 @@ class GroupCommit(Generic[Item, Outcome]):
         return outcome
 
     def _start(self) -> None:
-        """Have the thread commit what is in the queue."""
-        with self._due:
-            self._is_due = True
-            # A thread is not alive either in a process that was forked from that of the thread.
-            if self._thread is None or not self._thread.is_alive():
-                self._thread = threading.Thread(target=self._commit_groups, daemon=True)
-                self._thread.start()
-            self._due.notify()
+        """Have the thread commit what is in the queue; called with the lock."""
+        # A thread is not alive either in a process that was forked from that of the thread.
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = threading.Thread(target=self._commit_groups, daemon=True)
+            self._thread.start()
+        self._due.notify()
 
     def _withdraw(self, mine: _Waiting[Item, Outcome]) -> bool:
         """Remove an item from the queue.
@@ -143,14 +136,13 @@ class GroupCommit(Generic[Item, Outcome]):
             return True
 
     def _commit_groups(self) -> None:
-        """Commit groups until none is due for some seconds."""
+        """Commit groups until the queue is empty for some seconds."""
         while True:
             with self._due:
-                if not self._due.wait_for(lambda: self._is_due, _IDLE_SECONDS):
+                if not self._due.wait_for(lambda: self._queue, _IDLE_SECONDS):
                     self._thread = None
                     return
                 group = self._take_group()
-                self._is_due = bool(self._queue)
             outcomes = self._commit_items([waiting.item for waiting in group])
             for waiting, outcome in zip(group, outcomes, strict=True):
                 if isinstance(outcome, Exception):

@@ -21,7 +21,6 @@ from halftruth_shared.protocol.terms import Terms
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, literal_column, select
 from sqlalchemy.sql import Select
 
-from ..blocking import Wait, check_may_block, wait_in_thread
 from ..errors import (
     DeadlinePassed,
     InvitationRefused,
@@ -131,7 +130,7 @@ class ReportStore(CountStore):
         with self.recording_refusals(survey_id):
             return self.count(check(survey_id, digest, space, reports))
 
-    def count(self, batch: Batch, wait: Wait = wait_in_thread) -> Receipt:
+    def count(self, batch: Batch) -> Receipt:
         """Count the reports of a request, all or none, and return once the counts are durable.
 
         A report with a known id is a duplicate, whatever its values.
@@ -142,7 +141,7 @@ class ReportStore(CountStore):
         StoreUnavailable
             If ``is_undone`` is false, they may have been counted; sending them again is safe.
         """
-        return self._commits(batch, len(batch.ids), wait)
+        return self._commits(batch, len(batch.ids))
 
     @contextmanager
     def recording_refusals(self, survey_id: str) -> Iterator[None]:
@@ -162,14 +161,10 @@ class ReportStore(CountStore):
             raise
 
     def _refuse(self, survey_id: str, reason: str) -> None:
-        is_due = time.monotonic() - self._flushed >= _FLUSH_SECONDS
-        if is_due:
-            # Before the refusal is recorded, since the request is run again.
-            check_may_block()
         self._observe(lambda observer: observer.refused(reason))
         with self._lock:
             self._refused[survey_id, reason] += 1
-        if is_due:
+        if time.monotonic() - self._flushed >= _FLUSH_SECONDS:
             self.flush()
 
     def flush(self) -> None:

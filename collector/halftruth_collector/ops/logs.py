@@ -35,7 +35,10 @@ STEP = 10
 
 #: Loggers whose messages, apart from exceptions, do not quote requests.
 _PACKAGE_LOGGER = "halftruth_collector"
-_SERVER_LOGGER = "gunicorn.error"
+
+#: Logger of the server, whose messages can quote requests, and what they are about by function.
+_SERVER_LOGGER = "waitress"
+_SERVER_EVENTS = {"readable": "as many connections as a worker takes: others wait"}
 
 
 def configure(log_format: LogFormat, *, quiet: bool = False) -> None:
@@ -45,6 +48,8 @@ def configure(log_format: LogFormat, *, quiet: bool = False) -> None:
     )
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     logging.getLogger(_PACKAGE_LOGGER).setLevel(logging.WARNING if quiet else logging.INFO)
+    # It warns of requests that wait for a thread, also of those whose thread is being started.
+    logging.getLogger(f"{_SERVER_LOGGER}.queue").setLevel(logging.ERROR)
     # Otherwise logging prints a message that cannot be written, with its arguments.
     logging.raiseExceptions = False
     threading.excepthook = _log_thread_exception
@@ -53,9 +58,12 @@ def configure(log_format: LogFormat, *, quiet: bool = False) -> None:
 def fields(record: logging.LogRecord) -> dict[str, Any]:
     """Return the fields of a line: time, level, event, and those of FIELDS that are known."""
     kind, _, trace = record.exc_info or (None, None, None)
-    # For a failed request, gunicorn's arguments contain the request.
-    without_arguments = kind is not None or not _is_trusted(record.name)
-    event = str(record.msg) if without_arguments else record.getMessage()
+    if record.name == _SERVER_LOGGER:
+        event = _SERVER_EVENTS.get(record.funcName or "", f"the server, in {record.funcName}")
+    elif kind is None and _is_trusted(record.name):
+        event = record.getMessage()
+    else:
+        event = str(record.msg)
     if kind is not None:
         event = f"{event}: {kind.__name__} at {place(trace)}"
     values: dict[str, Any] = {
@@ -168,7 +176,7 @@ class SteppedHandler(logging.StreamHandler[TextIO]):
 
 
 def _is_trusted(name: str) -> bool:
-    return name in (_SERVER_LOGGER, _PACKAGE_LOGGER) or name.startswith(f"{_PACKAGE_LOGGER}.")
+    return name == _PACKAGE_LOGGER or name.startswith(f"{_PACKAGE_LOGGER}.")
 
 
 def _log_thread_exception(failure: threading.ExceptHookArgs) -> None:

@@ -26,6 +26,9 @@ SmallCount = Annotated[
 #: A number of processes of a server, or of analyses at the same time in each.
 Processes = Annotated[int, msgspec.Meta(ge=1, le=64, description="an integer from 1 to 64")]
 
+#: Default of the analyses at the same time in each process.
+THREADS = 4
+
 _PREFIX = "HALFTRUTH_"
 
 #: Other variables with this prefix: of commands, of the containers, and of the proxy.

@@ -18,11 +18,12 @@ from ..store.keys import SealingKeyFile
 from ..web import openapi, parameters
 from ..web.app import assemble
 from ..web.calls import Audience
-from ..web.context import Service, service, wait_of_request
+from ..web.context import Service, service
 from ..web.limits import ReportLimit, Visit
 from ..web.messages import Health
 from ..web.readiness import Readiness
 from ..web.routes.operations import describe, expose, get_health, get_readiness
+from ..web.turns import Turns
 from .intake import Envelopes, Intake, open_envelopes
 from .passing import Passing
 from .store import RelayStore
@@ -74,6 +75,7 @@ def create_app(config: Config | None = None) -> Flask:
         background=Passing(store, stopping).run,
         stopping=stopping,
         intake=Intake(store.database),
+        computations=Turns(1),
     )
     return assemble(relay, [RELAY.blueprint])
 
@@ -119,10 +121,10 @@ def add_reports(survey_id: str) -> Receipt:
     """
     this = _relay()
     g.may_be_counted = False
-    with this.limit.visit_with_reports() as visit:
+    with this.limit.visit() as visit:
         envelopes = _receive(survey_id, visit)
         g.may_be_counted = True
-        receipt = this.intake.keep(envelopes, wait_of_request())
+        receipt = this.intake.keep(envelopes)
         visit.accepted = receipt.accepted
     return receipt
 

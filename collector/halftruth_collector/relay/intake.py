@@ -9,7 +9,6 @@ from halftruth_shared.protocol.reports import Receipt, SealedBatch
 from halftruth_shared.protocol.sealing import SealingKeys, open_envelope
 from sqlalchemy import Connection
 
-from ..blocking import Wait, wait_in_thread
 from ..errors import SurveyClosed, UnknownSurvey
 from ..intake.batching import GroupCommit
 from ..store.database import Database, insert
@@ -61,7 +60,7 @@ class Intake:
             self._commit, max_size=_MAX_REPORTS, max_queued=_MAX_QUEUED, timeout=_TIMEOUT
         )
 
-    def keep(self, envelopes: Envelopes, wait: Wait = wait_in_thread) -> Receipt:
+    def keep(self, envelopes: Envelopes) -> Receipt:
         """Store the reports of a request, all or none, and return once they are durable.
 
         A report with a known id is a duplicate, whatever its content (deduplication).
@@ -72,7 +71,7 @@ class Intake:
         StoreUnavailable
             If ``is_undone`` is false, they may have been stored; sending them again is safe.
         """
-        return self._commits(envelopes, envelopes.number, wait)
+        return self._commits(envelopes, envelopes.number)
 
     def _commit(self, items: Sequence[Envelopes]) -> Sequence[Receipt | Exception]:
         outcomes: dict[int, Receipt | Exception] = {}

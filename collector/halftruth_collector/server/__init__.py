@@ -1,1 +1,1 @@
-"""The HTTP server: the application under gunicorn's gevent worker."""
+"""The HTTP server: the application under waitress, in one process or several."""

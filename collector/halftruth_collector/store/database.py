@@ -40,7 +40,6 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.sql import Insert
 from sqlalchemy.sql.schema import Table
 
-from ..blocking import check_may_block
 from ..errors import SchemaOutdated, StoreRefused, StoreUnavailable
 from .file_access import describe_access
 from .tables import COMPACTED, VERSION
@@ -263,7 +262,6 @@ class Database:
     @contextmanager
     def _failures(self) -> Iterator[None]:
         """Convert errors of the driver, without their messages, which can quote values."""
-        check_may_block()
         try:
             yield
         except PoolTimeout:

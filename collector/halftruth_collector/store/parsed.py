@@ -9,8 +9,6 @@ from typing import Any
 
 from halftruth_shared import Survey
 
-from ..blocking import check_may_block
-
 #: Largest size of the cache in bytes: about a thousand surveys of 20 questions.
 CACHE_BYTES = 2**26
 
@@ -39,8 +37,6 @@ class ParsedSurveys:
             if (known := self._kept.get(digest)) is not None:
                 self._kept.move_to_end(digest)
                 return known[0]
-        # A large survey takes a third of a second.
-        check_may_block()
         survey = Survey.from_json(document)
         size = size_in_memory(survey)
         with self._lock:

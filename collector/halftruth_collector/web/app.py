@@ -3,49 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from flask import Blueprint, Flask
 from halftruth_shared.deadlines import checked
-from werkzeug.exceptions import HTTPException
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from ..collector_store import Store
 from ..ops.metrics import RELEASE_SECONDS, Metrics
-from ..ops.settings import Config
+from ..ops.settings import THREADS, Config
 from ..store.keys import SealingKeyFile
 from . import errors as problems
 from . import observation, pages, routes
+from .budget import limit_large_bodies
 from .context import EXTENSION, Collector, Service, forget_bearer
 from .headers import SecurityHeaders
 from .limits import ReportLimit
 from .readiness import Readiness
+from .turns import Turns
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
-
-#: Blueprints whose requests only wait for the database; all others may compute for a while.
-_BRIEF = frozenset(["respondents", "relay", "operations", "pages", "session"])
-
-#: Endpoints whose files are in memory.
-_IN_MEMORY = frozenset(["pages.asset", "pages.built", "pages.script"])
-
-#: Where a server runs a request: "none" in its event loop, others in a pool of threads.
-Workload = Literal["none", "reports", "brief", "long"]
-
-
-def expected_workload(app: Flask, method: str, path: str) -> Workload:
-    """Return the workload of a request: nothing, a commit, a database query or a computation."""
-    try:
-        endpoint, _ = app.url_map.bind("").match(path, method)
-    except HTTPException:
-        return "brief"
-    audience, _, call = endpoint.partition(".")
-    if call == "get_health" or endpoint in _IN_MEMORY:
-        return "none"
-    if call == "add_reports":
-        return "reports"
-    return "brief" if audience in _BRIEF else "long"
 
 
 def create_app(config: Config | None = None) -> Flask:
@@ -81,6 +59,7 @@ def create_app(config: Config | None = None) -> Flask:
         limit=limit,
         key_file=keys,
         readiness=Readiness(store.database.check),
+        computations=Turns(config.threads or THREADS),
     )
     return assemble(collector, (*routes.blueprints, *pages.blueprints))
 
@@ -96,6 +75,7 @@ def assemble(service: Service, blueprints: Iterable[Blueprint]) -> Flask:
     for blueprint in blueprints:
         app.register_blueprint(blueprint)
     observation.observe(app, service)
+    limit_large_bodies(app)
     wsgi_app: WSGIApplication = SecurityHeaders(app.wsgi_app)
     if proxies := service.config.proxies:
         wsgi_app = ProxyFix(wsgi_app, x_for=proxies, x_proto=proxies)

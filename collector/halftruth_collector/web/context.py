@@ -13,7 +13,6 @@ from halftruth_shared.protocol.base import Message
 
 from ..analyses import AnalysisContext
 from ..analyses.stored import counted_in
-from ..blocking import WAIT, Wait, wait_in_thread
 from ..collector_store import OpenStore, Store
 from ..errors import Forbidden, Unauthorized
 from ..ops.metrics import Metrics
@@ -24,6 +23,7 @@ from ..store.surveys import StoredSurvey
 from ..store.tokens import Role, StoredToken
 from .limits import ReportLimit
 from .readiness import Readiness
+from .turns import Turns
 
 if TYPE_CHECKING:
     # Only a collector with sealed surveys imports cryptography.
@@ -53,9 +53,10 @@ class Service:
     """Settings and shared objects of an application that takes reports.
 
     `limit` is the limit of reports from one address, `key_file` the file of private keys of sealed
-    reports, if any, and `readiness` the check that the database accepts writes. Once `stopping` is
-    set, requests are still answered, but clients should use another server. `background` is a task
-    that runs until then, in one process at a time.
+    reports, if any, `readiness` the check that the database accepts writes, and `computations` the
+    turns of long computations. Once `stopping` is set, requests are still answered, but clients
+    should use another server. `background` is a task that runs until then, in one process at a
+    time.
     """
 
     #: Name in the message with its address.
@@ -67,6 +68,7 @@ class Service:
     limit: ReportLimit
     key_file: SealingKeyFile | None
     readiness: Readiness
+    computations: Turns
     background: Callable[[], None] | None = None
     stopping: threading.Event = field(default_factory=threading.Event)
 
@@ -176,9 +178,3 @@ def states(surveys: Iterable[StoredSurvey]) -> dict[str, str]:
         stored.id: "Open" if store.closed_because(stored) is None else "Closed"
         for stored in surveys
     }
-
-
-def wait_of_request() -> Wait:
-    """Return how this request waits: in its thread, unless the server says otherwise."""
-    wait: Wait = request.environ.get(WAIT, wait_in_thread)
-    return wait

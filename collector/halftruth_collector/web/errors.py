@@ -108,7 +108,7 @@ def _handle_http(error: HTTPException) -> Response:
         return harden(Response(*problem_page(error)), "'none'")
     response = problem(status, "http", error.description or HTTPStatus(status).phrase)
     for name, value in error.get_headers():
-        if name == "Allow":
+        if name in ("Allow", "Retry-After"):
             response.headers[name] = value
     return response
 

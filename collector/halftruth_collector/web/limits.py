@@ -19,10 +19,6 @@ from ..errors import StoreUnavailable, TooLarge, TooManyReports
 #: An address with a port, as some proxies write it.
 _WITH_PORT = re.compile(r"\[([^\]]*)\](?::\d+)?|([^:]*):\d+")
 
-#: Key of the environment of a request for its `Visit`. The server can run a request again, in a
-#: thread; then its reports are neither charged nor recorded twice.
-_VISIT = "halftruth.visit"
-
 #: Bytes of an unreadable body that count as one report.
 _BYTES_OF_REPORT = 500
 
@@ -123,47 +119,38 @@ class ReportLimit:
             self._reports, self._failures = SlidingWindow(self._rate), SlidingWindow(self._rate)
 
     @contextmanager
-    def visit(self, uncharged: int, *, exempt: bool = False) -> Iterator["Visit"]:
+    def visit(self, *, exempt: bool = False) -> Iterator["Visit"]:
         """Check the address of a request before processing it, and record refusals.
 
-        A refusal is recorded as `uncharged` reports, until their actual number is known. Requests
-        that are `exempt` have no limit; no address is. Raises TooManyReports if too many reports of
-        this address were refused.
+        Requests that are `exempt` have no limit; no address is. Raises TooManyReports if too many
+        reports of this address were refused.
         """
-        visit: Visit | None = request.environ.get(_VISIT)
-        if visit is None:
-            exempt = exempt or self._rate is None
-            address = "" if exempt else subscriber(request.remote_addr or "")
-            visit = Visit(None if exempt else self, address, uncharged)
-            if self._rate and not exempt and self._failures.is_full(address):
-                raise TooManyReports(
-                    f"reports: expected at most {self._rate} from one address that are not counted;"
-                    " send yours again later",
-                    retry_after=self._rate.get_expiry(),
-                )
-            request.environ[_VISIT] = visit
+        visit = Visit(self, None, 1 + (request.content_length or 0) // _BYTES_OF_REPORT)
+        if self._rate is None or exempt:
+            yield visit
+            return
+        visit.address = address = subscriber(request.remote_addr or "")
+        if self._failures.is_full(address):
+            raise TooManyReports(
+                f"reports: expected at most {self._rate} from one address that are not counted;"
+                " send yours again later",
+                retry_after=self._rate.get_expiry(),
+            )
         try:
             yield visit
         except TooManyReports:
             raise
         except StoreUnavailable as error:
             if error.is_undone:
-                # The client retries the same reports, as requested.
-                visit.refund()
+                # The client sends the same reports again, as requested.
+                self._reports.give_back(address, visit.charged)
             raise
         except HalftruthError:
-            visit.record_failures()
+            self._failures.fill(address, max(1, visit.uncharged))
             raise
         if visit.accepted < max(1, visit.uncharged):
             # Otherwise duplicates and empty requests could be sent without a limit.
-            visit.record_failures()
-
-    @contextmanager
-    def visit_with_reports(self, *, exempt: bool = False) -> Iterator["Visit"]:
-        """Call `visit` for a request with reports; its size determines the cost of a refusal."""
-        unread = 1 + (request.content_length or 0) // _BYTES_OF_REPORT
-        with self.visit(unread, exempt=exempt) as visit:
-            yield visit
+            self._failures.fill(address, max(1, visit.uncharged - visit.accepted))
 
     def charge(self, reports: int, address: str) -> None:
         """Count reports against an address.
@@ -185,49 +172,27 @@ class ReportLimit:
                 retry_after=self._reports.pause(address, reports),
             )
 
-    def refund(self, reports: int, address: str) -> None:
-        """Take back the charge of reports, of which none was counted."""
-        if self._rate is not None:
-            self._reports.give_back(address, reports)
-
-    def record_failures(self, reports: int, address: str) -> None:
-        """Record refused reports; a request without reports counts as one."""
-        if self._rate is not None:
-            self._failures.fill(address, max(1, reports))
-
 
 @dataclass
 class Visit:
-    """One request from an address.
+    """One request with reports.
 
-    `limit` is None for exempt requests. `uncharged` is the number of reports that were not charged;
-    they count as refused unless `accepted`. `charged` is the number of charged reports, if any.
+    `address` is None without a limit. `uncharged` is the number of reports that were not charged,
+    which count as refused unless they are `accepted`; until it is known, one for each 500 bytes.
+    `charged` is the number of charged reports.
     """
 
-    limit: ReportLimit | None
-    address: str
+    limit: ReportLimit
+    address: str | None
     uncharged: int
+    charged: int = 0
     accepted: int = 0
-    charged: int | None = None
-    is_recorded: bool = False
 
     def charge(self, reports: int) -> None:
         """Count the reports of this request against its address once; see `ReportLimit.charge`."""
-        if self.limit is not None and self.charged is None:
+        if self.address is not None and not self.charged:
             self.limit.charge(reports, self.address)
-        self.charged = reports
-        self.uncharged = 0
-
-    def refund(self) -> None:
-        """Take back the charge of this request."""
-        if self.limit is not None and self.charged:
-            self.limit.refund(self.charged, self.address)
-
-    def record_failures(self) -> None:
-        """Record the reports that were neither charged nor accepted, once."""
-        if self.limit is not None and not self.is_recorded:
-            self.is_recorded = True
-            self.limit.record_failures(self.uncharged - self.accepted, self.address)
+        self.charged, self.uncharged = reports, 0
 
 
 def _without_port(address: str) -> str:

@@ -11,7 +11,6 @@ import time
 from collections.abc import Mapping
 
 from flask import Flask, Response, g
-from werkzeug.exceptions import HTTPException
 
 from ..ops import logs
 from .calls import template
@@ -21,9 +20,6 @@ _log = logging.getLogger(__name__)
 
 #: Header of a response with the id of its log line.
 REQUEST_ID = "X-Request-ID"
-
-#: Key of the start time of a request in its environment.
-_BEGUN = "halftruth.begun"
 
 #: Blueprints of the requests of respondents and, of a relay, of all requests.
 _OF_RESPONDENTS = frozenset(["pages", "relay", "respondents"])
@@ -80,15 +76,6 @@ def is_logged(endpoint: str | None) -> bool:
     return endpoint is not None and endpoint.partition(".")[0] not in _OF_RESPONDENTS
 
 
-def find_endpoint(app: Flask, method: str, path: str) -> str | None:
-    """Return the endpoint of a request that did not reach the application."""
-    try:
-        endpoint: str = app.url_map.bind("").match(path, method)[0]
-    except HTTPException:
-        return None
-    return endpoint
-
-
 def observe(app: Flask, service: Service) -> None:
     """Observe all requests of an application."""
     metrics, availability, proxies = service.metrics, Availability(), ProxyCheck(service)
@@ -97,13 +84,12 @@ def observe(app: Flask, service: Service) -> None:
 
     @app.before_request
     def begin() -> None:
-        # If the server runs a request again, in a thread, both runs count.
-        current_request().environ.setdefault(_BEGUN, time.perf_counter())
+        g.begun = time.perf_counter()
 
     @app.after_request
     def end(response: Response) -> Response:
         request = current_request()
-        seconds = time.perf_counter() - request.environ[_BEGUN]
+        seconds = time.perf_counter() - g.begun
         rule = request.url_rule
         route = "none" if rule is None else template(rule.rule)
         method = request.method if request.method in _METHODS else "other"

@@ -61,9 +61,9 @@ def test_unexpected_errors_state_that_reports_may_be_counted(
 ):
     count, body = collector.store.reports.count, batch([0, 0])
 
-    def break_down(made, wait):
+    def break_down(made):
         if when == "after":
-            count(made, wait)
+            count(made)
         fail()
 
     with monkeypatch.context() as patched:

@@ -1,10 +1,8 @@
 """Group commit without a database: the items of each transaction and their outcomes."""
 
 import threading
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from queue import Queue
 
 import pytest
 from halftruth_collector.errors import StoreUnavailable
@@ -112,70 +110,6 @@ def test_the_thread_ends_when_idle_and_the_next_item_starts_another(monkeypatch)
     assert not threads[0].is_alive()
     assert commits("b") == "b"
     assert threads[1] is not threads[0]
-
-
-def test_a_request_may_pass_its_own_wait_function(recorder):
-    waited: list[float] = []
-
-    def wait(start, future, seconds):
-        waited.append(seconds)
-        start()
-        return future.result(PATIENCE)
-
-    commits = group_commit(recorder, timeout=7.0)
-    assert commits("a", wait=wait) == "committed a"
-    assert waited == [7.0]
-
-
-def held_by(starts: "Queue[Callable[[], object]]") -> Callable[..., object]:
-    """Return a wait function whose transactions start when the test calls them."""
-
-    def wait(start, future, seconds):
-        starts.put(start)
-        return future.result(seconds)
-
-    return wait
-
-
-def test_nothing_is_committed_before_a_request_starts_it(recorder):
-    crowd = Crowd(recorder)
-    starts: Queue[Callable[[], object]] = Queue()
-    sent = [crowd.threads.submit(crowd.commits, item, wait=held_by(starts)) for item in "abc"]
-    first, second, _ = (starts.get(timeout=PATIENCE) for _ in sent)
-    assert not recorder.started[0].wait(0.05)
-    first()
-    assert outcomes(*sent) == ["committed a", "committed b", "committed c"]
-    assert sorted(recorder.groups[0]) == ["a", "b", "c"]
-    # The other two start nothing, since the queue is empty.
-    second()
-    assert crowd.commits("d") == "committed d"
-
-
-def test_items_that_arrive_during_a_transaction_are_committed_once_started(recorder):
-    crowd = Crowd(recorder)
-    starts: Queue[Callable[[], object]] = Queue()
-    first = crowd.lead()
-    late = crowd.threads.submit(crowd.commits, "late", wait=held_by(starts))
-    start = starts.get(timeout=PATIENCE)
-    recorder.let[0].set()
-    assert outcomes(first) == ["committed first"]
-    assert not recorder.started[1].wait(0.05)
-    start()
-    assert outcomes(late) == ["committed late"]
-
-
-def test_a_request_that_starts_after_the_thread_has_ended_starts_another(recorder, monkeypatch):
-    monkeypatch.setattr(batching, "_IDLE_SECONDS", 0.01)
-    commits = group_commit(recorder)
-    assert commits("a") == "committed a"
-
-    def wait(start, future, seconds):
-        # The thread ends meanwhile, although the queue holds an item.
-        time.sleep(0.1)
-        start()
-        return future.result(seconds)
-
-    assert commits("b", wait=wait) == "committed b"
 
 
 def test_requests_return_only_after_their_own_commit(recorder):
@@ -296,15 +230,17 @@ def test_an_unavailable_database_fails_the_whole_group_without_retries(recorder)
     assert crowd.commits("later") == "committed later"
 
 
-def test_an_interrupted_request_leaves_the_queue_and_others_are_committed(recorder):
+def test_an_interrupted_request_leaves_the_queue_and_others_are_committed(recorder, monkeypatch):
     crowd = Crowd(recorder)
     first = crowd.lead()
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        crowd.commits("a", wait=interrupt)
+    with monkeypatch.context() as patched:
+        patched.setattr(Future, "result", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            crowd.commits("a")
     other = crowd.send("b")
     recorder.let[0].set()
     assert outcomes(first, other) == ["committed first", "committed b"]
@@ -320,18 +256,22 @@ def test_a_timeout_error_of_a_commit_is_raised_unchanged():
 
 
 @pytest.mark.parametrize("item", ["a", "bad"])
-def test_a_request_committed_while_it_times_out_gets_its_outcome(item):
-    def wait(start, future, _):
-        start()
+def test_a_request_committed_while_it_times_out_gets_its_outcome(item, monkeypatch):
+    result = Future.result
+
+    def late(future, seconds=None):
+        if seconds is None:
+            return result(future)
         future.exception(PATIENCE)
         raise TimeoutError
 
+    monkeypatch.setattr(Future, "result", late)
     commits = group_commit(answers_for_each)
     if item == "bad":
         with pytest.raises(ValueError, match="bad"):
-            commits(item, wait=wait)
+            commits(item)
     else:
-        assert commits(item, wait=wait) == "committed a"
+        assert commits(item) == "committed a"
 
 
 def test_each_of_thousands_of_concurrent_items_gets_its_own_outcome():

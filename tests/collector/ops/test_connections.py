@@ -75,13 +75,18 @@ def test_a_body_with_malformed_chunks_is_refused(url, newly_counted):
 
 def test_oversized_bodies_are_refused_before_they_are_complete(url, body, newly_counted):
     """The rest of the body is not parsed as a second request."""
-    declared = post(b"").replace(b"Length: 0", b"Length: 9000000")
-    chunked = in_chunks(*[b"x" * 1_000_000] * 9).removesuffix(b"0\r\n\r\n")
-    for sent in (declared, declared + post(body()), chunked):
+    declared = post(b"").replace(b"Length: 0", b"Length: 8000001")
+    for sent in (declared, declared + post(body())):
         with connect(url) as connection:
             connection.sendall(sent)
             assert answers(connection, 1) == [413]
             assert rest(connection) == b""
+    chunked = in_chunks(*[b"x" * 1_000_000] * 9).removesuffix(b"0\r\n\r\n")
+    with connect(url) as connection:
+        # The connection ends, and bytes that were not read may cost the client the answer.
+        send_all(connection, chunked + post(body()))
+        with contextlib.suppress(ConnectionError):
+            assert answers(connection, 1) in ([413], [])
     assert newly_counted() == 0
 
 
@@ -173,7 +178,7 @@ def reset(connection: socket.socket) -> None:
 
 
 def test_forwarded_headers_of_a_loopback_peer_are_ignored_without_proxies(url):
-    # gunicorn's default trusts this header from any process on the same machine.
+    # Some servers trust this header from any process on the same machine.
     response = requests.get(
         f"{url}/results/", headers={"X-Forwarded-Proto": "https"}, timeout=PATIENCE
     )
@@ -182,56 +187,53 @@ def test_forwarded_headers_of_a_loopback_peer_are_ignored_without_proxies(url):
 
 #: Malformed requests and their statuses.
 MALFORMED = [
-    (b"GET / HTTP/1.1\r\nX-Large: " + b"x" * 40_000 + b"\r\n\r\n", 431),
     (b"GET / HTTP/1.1\r\nX-Large: " + b"x" * 9_000 + b"\r\n\r\n", 431),
-    (b"GET / HTTP/1.1\r\n" + b"X-Many: x\r\n" * 100 + b"\r\n", 431),
-    (b"GET /" + b"x" * 9_000 + b" HTTP/1.1\r\n\r\n", 414),
+    (b"GET / HTTP/1.1\r\n" + b"X-Many: x\r\n" * 800 + b"\r\n", 431),
+    (b"GET /" + b"x" * 9_000 + b" HTTP/1.1\r\n\r\n", 431),
     (b"GET / HTTP/1.1\r\nno header xxxx\r\n\r\n", 400),
     (b"nonsense xxxx\r\n\r\n", 400),
     (b"\x16\x03\x01\x02\x00\r\n\r\n", 400),
     (b"GET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400),
     (b"POST / HTTP/1.1\r\nTransfer-Encoding: magic\r\n\r\n", 501),
-    (b"GET / HTTP/1.1\r\nExpect: xxxx\r\n\r\n", 417),
 ]
 
 
-def test_malformed_requests_are_refused_and_not_quoted_in_logs(collector):
+def test_malformed_requests_are_refused_and_not_logged(collector):
     before = collector.said()
     for sent, status in MALFORMED:
         with connect(collector.url) as connection:
             connection.sendall(sent)
             received = rest(connection)
-        head = received.partition(b"\r\n\r\n")[0]
+        head, _, said = received.partition(b"\r\n\r\n")
         assert int(head.split()[1]) == status, sent[:60]
         assert b"connection: close" in head.lower()
+        assert b"server" not in head.lower()
+        assert b"xxxx" not in said
         assert is_well(collector.url)
-    refused = "warning a malformed request was refused"
-    # Lines of equal events are written together, within ten seconds.
-    wait_until(lambda: refused in collector.said().removeprefix(before))
-    others = collector.said().removeprefix(before).splitlines()
-    refusals = [line for line in others if "route=/healthz" not in line]
-    assert len(others) - len(refusals) == len(MALFORMED)
-    assert {" ".join(line.split()[1:]) for line in refusals} == {refused}
+    lines = collector.said().removeprefix(before).splitlines()
+    assert len(lines) == len(MALFORMED)
+    assert all("route=/healthz" in line for line in lines)
 
 
-def test_slow_clients_time_out_and_do_not_delay_others(impatient, body, newly_counted):
+def test_slow_clients_do_not_delay_others_and_time_out_once_they_are_silent(
+    impatient, body, newly_counted
+):
     head = get("/v1/surveys/health")[:-2] + b"X-More: " + b"x" * 10_000
-    slow = post(body())
-    silent = post(body())[:-20]
+    slow = post(body() + b" " * 10_000)
     done = threading.Event()
     with contextlib.ExitStack() as opened:
         connections = [opened.enter_context(connect(impatient.url)) for _ in range(DRIPPING)]
-        wires = [[head, slow, silent][index % 3] for index in range(DRIPPING)]
-        # All but the first kind send the whole head, and then single bytes.
-        started = [60, slow.index(b"\r\n\r\n") + 4, len(silent)]
+        # One kind sends single bytes of its head, the other the whole head, and then single bytes.
+        wires = [[head, slow][index % 2] for index in range(DRIPPING)]
+        started = [60, slow.index(b"\r\n\r\n") + 4]
         for index, (connection, data) in enumerate(zip(connections, wires, strict=True)):
-            connection.sendall(data[: started[index % 3]])
+            connection.sendall(data[: started[index % 2]])
 
         def drip() -> None:
             sent = 0
             while not done.wait(0.2):
                 for index, (connection, data) in enumerate(zip(connections, wires, strict=True)):
-                    position = started[index % 3] + sent
+                    position = started[index % 2] + sent
                     with contextlib.suppress(OSError):
                         connection.send(data[position : position + 1])
                 sent += 1
@@ -239,18 +241,17 @@ def test_slow_clients_time_out_and_do_not_delay_others(impatient, body, newly_co
         dripping = threading.Thread(target=drip)
         dripping.start()
         try:
-            honest = requests.post(impatient.url + REPORTS, data=body(), timeout=PATIENCE)
-            assert honest.status_code == 202
-            ended = [rest(connection) for connection in connections]
+            for _ in range(20):
+                honest = requests.post(impatient.url + REPORTS, data=body(), timeout=PATIENCE)
+                assert honest.status_code == 202
+                assert is_well(impatient.url)
         finally:
             done.set()
             dripping.join()
+        # They are silent now, and get no response.
+        assert {rest(connection) for connection in connections} == {b""}
         assert is_well(impatient.url)
-    for index, answer in enumerate(ended):
-        # A connection without a complete head gets no response.
-        assert answer.startswith(b"HTTP/1.1 408 " if index % 3 else b"")
-        assert bool(answer) == bool(index % 3)
-    assert newly_counted() == 1
+    assert newly_counted() == 20
 
 
 def test_clients_that_do_not_read_responses_are_disconnected(impatient):
@@ -280,20 +281,30 @@ def sockets(pid: int) -> int:
     return kinds.count("socket")
 
 
-def test_unfinished_bodies_leave_room_for_single_reports(url, body, newly_counted):
-    """Unfinished bodies may take 128 MB in total; small ones are always accepted."""
+def test_unfinished_bodies_take_little_memory_and_do_not_delay_single_reports(
+    collector, body, newly_counted
+):
+    """A body above a megabyte waits in a temporary file."""
+    url, [worker] = collector.url, collector.workers()
     large = post(b"").replace(b"Length: 0", b"Length: 8000000") + b"x" * 7_900_000
     with ThreadPoolExecutor(20) as senders, contextlib.ExitStack() as opened:
         connections = [opened.enter_context(connect(url)) for _ in range(20)]
+        before = memory(worker)
         list(senders.map(send_all, connections, [large] * 20))
+        wait_until(lambda: all(map(taken, connections)))
         honest = requests.post(url + REPORTS, data=body(), timeout=PATIENCE)
         assert honest.status_code == 202
-        # There is room for 16 bodies of 7.9 MB; the server reads the others from the kernel later.
-        wait_until(lambda: len(select.select(connections, [], [], 0)[0]) >= 4)
-        refused = select.select(connections, [], [], 0)[0]
-        assert {answers(each, 1)[0] for each in refused} == {503}
-        assert len(refused) <= 6
+        assert memory(worker) - before < 40e6
+        files = [os.readlink(file) for file in Path(f"/proc/{worker}/fd").iterdir()]
+        assert sum(name.endswith(" (deleted)") for name in files) == 20
+    wait_until(lambda: sockets(worker) < 20)
     assert newly_counted() == 1
+
+
+def memory(pid: int) -> int:
+    """Return the bytes of a process in memory."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def send_all(connection: socket.socket, data: bytes) -> None:

@@ -72,8 +72,7 @@ def test_incomplete_requests_do_not_delay_others(impatient, body, newly_counted)
                 url = impatient.url + path
                 assert requests.get(url, timeout=PATIENCE).status_code == 200
         # The server ends the connections, which have cost little.
-        assert {rest(connection) for connection in heads} == {b""}
-        assert {rest(connection)[:13] for connection in bodies} == {b"HTTP/1.1 408 "}
+        assert {rest(connection) for connection in (*heads, *bodies)} == {b""}
     assert impatient.processor_seconds() - before < 0.02 * 2 * HALF
     with connect(impatient.url) as connection:
         connection.sendall(get("/healthz"))

@@ -19,7 +19,7 @@ from halftruth_collector.intake.counting import ReportStore
 from halftruth_collector.ops import metrics
 from halftruth_collector.ops.metrics import Metrics
 from prometheus_client.parser import text_string_to_metric_families
-from wire import PATIENCE, REPORTS, answers, connect, post, wait_until
+from wire import PATIENCE, REPORTS, wait_until
 
 Numbers = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
@@ -309,22 +309,3 @@ def test_an_incomplete_file_of_a_killed_worker_does_not_break_metrics(
     scrape_now()
     clock.now += HOUR
     assert value(scrape_now(), "halftruth_requests_refused_total", reason="report-error") == 1
-
-
-def test_requests_whose_body_times_out_are_counted(impatient, served):
-    monitor = {"Authorization": f"Bearer {operations.create_token(served, 'monitor')}"}
-
-    def scrape() -> Numbers:
-        answer = requests.get(f"{impatient.url}/metrics", headers=monitor, timeout=PATIENCE)
-        return numbers(answer.text)
-
-    def refused() -> float:
-        return value(scrape(), "halftruth_requests_refused_total", reason="request-timeout")
-
-    # The numbers of requests are released each second, for the first time after a second.
-    wait_until(lambda: any(name == "halftruth_http_request_seconds_count" for name, _ in scrape()))
-    before = refused()
-    with connect(impatient.url) as connection:
-        connection.sendall(post(b"x" * 100)[:-1])
-        assert answers(connection, 1) == [408]
-    wait_until(lambda: refused() - before == 1)

@@ -89,7 +89,7 @@ def test_a_reload_replaces_the_workers_without_losing_reports(published, running
 
 
 def test_an_upgrade_on_the_same_socket_loses_no_reports(published, running, body, counted):
-    """As in gunicorn, SIGUSR2 starts the new server and SIGTERM stops the old one."""
+    """SIGUSR2 starts the new server and SIGTERM stops the old one."""
     statuses = []
 
     def send() -> None:

@@ -5,6 +5,7 @@ import math
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from shutil import copyfile
@@ -19,8 +20,8 @@ from halftruth_collector import operations
 from halftruth_collector.analyses import ANALYSES, identified
 from halftruth_collector.analyses.work import affordable_length
 from halftruth_collector.ops.settings import Config
-from halftruth_collector.web import budget, create_app
-from halftruth_collector.web.routes import results
+from halftruth_collector.web import budget, create_app, turns
+from halftruth_collector.web.routes import results, surveys
 from halftruth_shared import (
     Attribute,
     DomainTooLarge,
@@ -33,7 +34,6 @@ from halftruth_shared import (
 from halftruth_shared.analyses.reading import write
 from halftruth_shared.deadlines import Deadline, DeadlinePassed, check_deadline, until
 from halftruth_shared.protocol.reports import Report
-from werkzeug.exceptions import ClientDisconnected
 from wire import PATIENCE
 
 BINARY = Schema(tuple(Attribute(f"q{j}", ("no", "yes")) for j in range(20)))
@@ -117,34 +117,61 @@ def test_computations_time_out_with_advice(http, store, analyst, monkeypatch):
         )
 
 
-@pytest.mark.parametrize("begun", [False, True])
-def test_computations_end_when_the_client_disconnects(begun):
-    computation, started = budget.Computation(), threading.Event()
+def test_computations_wait_for_their_turn_and_end_with_advice(
+    make_app, published, store, monkeypatch
+):
+    """Each frees its turn, also one that fails, and requests of others need none."""
+    monkeypatch.setattr(turns, "PATIENCE", 0.2)
+    begun, end = threading.Semaphore(0), threading.Event()
+    http = make_app(threads=2).test_client()
+    analyst = {"Authorization": f"Bearer {operations.create_token(store, 'analyst')}"}
 
-    def leave():
-        if begun:
-            assert started.wait(PATIENCE)
-        computation.abandon()
+    def compute(_):
+        begun.release()
+        assert end.wait(PATIENCE)
+        raise DomainTooLarge("too large")
 
-    leaving = threading.Thread(target=leave)
-    leaving.start()
-    if not begun:
-        leaving.join()
-    with pytest.raises(ClientDisconnected), computation.running(PATIENCE):
-        compute_for_ever(started)
-    leaving.join()
+    def ask():
+        return http.get("/v1/surveys/health/overview", headers=analyst)
+
+    monkeypatch.setattr(results, "get_counts", compute)
+    with ThreadPoolExecutor(2) as pool:
+        computing = [pool.submit(ask) for _ in range(2)]
+        for _ in computing:
+            assert begun.acquire(timeout=PATIENCE)
+        response = ask()
+        assert (response.status_code, response.headers["Retry-After"]) == (503, "5")
+        assert response.get_json()["detail"] == "the server does not keep up; try again later"
+        assert http.get("/v1/surveys/health").status_code == 200
+        end.set()
+        assert [one.result().status_code for one in computing] == [422, 422]
+    assert ask().status_code == 422
 
 
-def test_abandoning_a_finished_computation_ends_nothing_else():
-    computation = budget.Computation()
-    with computation.running(PATIENCE):
-        pass
-    computation.abandon()
-    check_deadline()
-    with budget.Computation().running(PATIENCE):
-        check_deadline()
-    with pytest.raises(DomainTooLarge), budget.Computation().running(0.01):
-        compute_for_ever()
+def test_only_some_large_bodies_are_read_at_a_time(http, published, batch, monkeypatch):
+    monkeypatch.setattr(turns, "PATIENCE", 0.2)
+    begun, end = threading.Semaphore(0), threading.Event()
+    read = surveys.read
+
+    def wait(*given):
+        begun.release()
+        assert end.wait(PATIENCE)
+        return read(*given)
+
+    def send(reports):
+        return http.post("/v1/surveys/health/reports", json=batch(*[[0, 0]] * reports))
+
+    monkeypatch.setattr(surveys, "read", wait)
+    with ThreadPoolExecutor(17) as pool:
+        sending = [pool.submit(send, 1_000) for _ in range(16)]
+        for _ in sending:
+            assert begun.acquire(timeout=PATIENCE)
+        assert send(1_000).status_code == 503
+        single = pool.submit(send, 1)
+        assert begun.acquire(timeout=PATIENCE)
+        end.set()
+        assert {one.result().status_code for one in (*sending, single)} == {202}
+    assert send(1_000).status_code == 202
 
 
 def test_a_deadline_holds_in_its_block_and_thread_only():

@@ -33,13 +33,7 @@ from ...store.surveys import StoredSurvey
 from ...store.tokens import StoredToken
 from .. import parameters
 from ..calls import RESPONDENTS
-from ..context import (
-    collector,
-    current_request,
-    remember_bearer,
-    require,
-    wait_of_request,
-)
+from ..context import collector, current_request, remember_bearer, require
 from ..limits import Visit
 
 
@@ -113,11 +107,11 @@ def add_reports(survey_id: str) -> Receipt:
         bearer = require("operator", "relay")
     with (
         reports.recording_refusals(survey_id),
-        this.limit.visit_with_reports(exempt=bearer is not None) as visit,
+        this.limit.visit(exempt=bearer is not None) as visit,
     ):
         batch = _receive(survey_id, visit, bearer)
         g.may_be_counted = True
-        receipt = reports.count(batch, wait_of_request())
+        receipt = reports.count(batch)
         visit.accepted = receipt.accepted
     if batch.finished and bearer is not None:
         remember_bearer(bearer)
@@ -147,7 +141,8 @@ def check_invitation(asked: InvitationCheck, survey_id: str) -> InvitationState:
     """
     check_hexadecimal("hash", asked.hash)
     this = collector()
-    with this.limit.visit(1) as visit:
+    with this.limit.visit() as visit:
+        visit.uncharged = 1
         unused = this.store.invitations.is_unused(survey_id, bytes.fromhex(asked.hash))
         visit.accepted = int(unused)
     return InvitationState(unspent=unused)
