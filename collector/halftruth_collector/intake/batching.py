@@ -14,8 +14,9 @@ from ..errors import StoreUnavailable
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
 
-#: Commits items in one transaction. Returns an outcome for each, or the error to raise for it.
-Commit = Callable[[Sequence[Item]], Sequence[Outcome | Exception]]
+#: Commits items in one transaction: calls a function for them once it has begun, and returns an
+#: outcome for each, or the error to raise for it.
+Commit = Callable[[Callable[[], Sequence[Item]]], Sequence[Outcome | Exception]]
 
 #: Seconds without requests after which the thread that commits ends.
 _IDLE_SECONDS = 5.0
@@ -34,13 +35,15 @@ class GroupCommit(Generic[Item, Outcome]):
     """Group commit: a queue of items that one thread commits in shared transactions.
 
     The thread commits all items in the queue in one transaction, while further items arrive, so
-    that many concurrent requests share the cost of a commit. Every request returns once the
-    transaction with its item was committed.
+    that many concurrent requests share the cost of a commit. With several processes on SQLite,
+    which has one writer, a transaction has the items that arrive until it begins. Every request
+    returns once the transaction with its item was committed.
 
     Parameters
     ----------
     commit : callable
-        Commits items and returns an outcome for each. If it raises StoreUnavailable, all requests
+        Begins a transaction, calls its argument for the items, commits them, and returns an outcome
+        for each. If it raises StoreUnavailable, all requests
         of the group get that error. After any other error each item is committed alone, so that an
         invalid item does not affect the other requests.
     max_size : int
@@ -142,13 +145,37 @@ class GroupCommit(Generic[Item, Outcome]):
                 if not self._due.wait_for(lambda: self._queue, _IDLE_SECONDS):
                     self._thread = None
                     return
-                group = self._take_group()
-            outcomes = self._commit_items([waiting.item for waiting in group])
-            for waiting, outcome in zip(group, outcomes, strict=True):
-                if isinstance(outcome, Exception):
-                    waiting.outcome.set_exception(outcome)
-                else:
-                    waiting.outcome.set_result(outcome)
+            self._commit_group()
+
+    def _commit_group(self) -> None:
+        """Commit the items that are in the queue once a transaction has begun."""
+        group: list[_Waiting[Item, Outcome]] = []
+
+        def take() -> Sequence[Item]:
+            if not group:
+                with self._due:
+                    group.extend(self._take_group())
+            return [waiting.item for waiting in group]
+
+        for waiting, outcome in zip(group, self._commit_items(take), strict=True):
+            if isinstance(outcome, Exception):
+                waiting.outcome.set_exception(outcome)
+            else:
+                waiting.outcome.set_result(outcome)
+
+    def _commit_items(self, take: Callable[[], Sequence[Item]]) -> Sequence[Outcome | Exception]:
+        try:
+            return self._commit(take)
+        except StoreUnavailable as error:
+            # A copy for each request, since raising an error modifies it.
+            return [copy(error) for _ in take()]
+        except Exception as error:
+            if len(items := take()) == 1:
+                return [error]
+            return [self._commit_alone(item) for item in items]
+
+    def _commit_alone(self, item: Item) -> Outcome | Exception:
+        return self._commit_items(lambda: [item])[0]
 
     def _take_group(self) -> list[_Waiting[Item, Outcome]]:
         """Take items from the queue, up to the largest size of a transaction."""
@@ -160,17 +187,6 @@ class GroupCommit(Generic[Item, Outcome]):
         self._queued_size -= size
         self._report_queue()
         return group
-
-    def _commit_items(self, items: Sequence[Item]) -> Sequence[Outcome | Exception]:
-        try:
-            return self._commit(items) if items else []
-        except StoreUnavailable as error:
-            # A copy for each request, since raising an error modifies it.
-            return [copy(error) for _ in items]
-        except Exception as error:
-            if len(items) == 1:
-                return [error]
-            return [self._commit_items([item])[0] for item in items]
 
     def _report_queue(self) -> None:
         if self._on_queue_change is not None:

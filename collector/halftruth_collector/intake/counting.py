@@ -193,10 +193,12 @@ class ReportStore(CountStore):
                     outcomes = {why: n for (survey, why), n in refused.items() if survey == name}
                     rows.add_outcomes(connection, row.number, row.shard or 0, outcomes)
 
-    def _commit(self, items: Sequence[Batch]) -> Sequence[Receipt | Exception]:
+    def _commit(self, take: Callable[[], Sequence[Batch]]) -> Sequence[Receipt | Exception]:
         """Commit a group of batches, and return the outcome of each."""
         started = time.perf_counter()
         with self._database.writing() as connection:
+            # Batches that arrive while SQLite waits for its only writer share this transaction.
+            items = take()
             outcomes = self._write(connection, items)
         seconds = time.perf_counter() - started
         receipts = [

@@ -1,6 +1,6 @@
 """Intake of a relay: open the outer seal, and store each report once, by group commit."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -73,9 +73,10 @@ class Intake:
         """
         return self._commits(envelopes, envelopes.number)
 
-    def _commit(self, items: Sequence[Envelopes]) -> Sequence[Receipt | Exception]:
+    def _commit(self, take: Callable[[], Sequence[Envelopes]]) -> Sequence[Receipt | Exception]:
         outcomes: dict[int, Receipt | Exception] = {}
         with self._database.writing() as connection:
+            items = take()
             # Sorted, to avoid deadlocks between transactions.
             for name in sorted({item.survey_id for item in items}):
                 own = [at for at, item in enumerate(items) if item.survey_id == name]

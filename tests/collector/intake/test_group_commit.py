@@ -12,8 +12,9 @@ from wire import PATIENCE
 
 
 def group_commit(commit, *, max_size=10, max_queued=1000, timeout=PATIENCE, on_queue_change=None):
+    """Return a group commit whose transactions begin at once."""
     return GroupCommit(
-        commit,
+        lambda take: commit(take()),
         max_size=max_size,
         max_queued=max_queued,
         timeout=timeout,
@@ -131,6 +132,52 @@ def test_requests_return_only_after_their_own_commit(recorder):
     assert recorder.groups[2:] == [["c"]]
 
 
+def test_items_that_arrive_before_a_transaction_begins_share_it(recorder):
+    begins, begin = threading.Event(), threading.Event()
+
+    def commit(take):
+        begins.set()
+        assert begin.wait(PATIENCE)
+        return recorder(take())
+
+    crowd = Crowd(recorder)
+    crowd.commits._commit = commit
+    first = crowd.send("first")
+    assert begins.wait(PATIENCE)
+    others = [crowd.send(item) for item in "ab"]
+    begin.set()
+    assert outcomes(first, *others) == ["committed first", "committed a", "committed b"]
+    assert recorder.groups == [["first", "a", "b"]]
+
+
+def test_a_transaction_that_cannot_begin_fails_all_that_wait_for_it():
+    begins, begin = threading.Event(), threading.Event()
+
+    def commit(_):
+        begins.set()
+        assert begin.wait(PATIENCE)
+        raise StoreUnavailable("the database does not answer", is_undone=True)
+
+    arrived = threading.Semaphore(0)
+    commits = GroupCommit(
+        commit,
+        max_size=10,
+        max_queued=10,
+        timeout=PATIENCE,
+        on_queue_change=lambda _: arrived.release(),
+    )
+    with ThreadPoolExecutor(3) as threads:
+        sent = [threads.submit(commits, item) for item in "abc"]
+        for _ in sent:
+            assert arrived.acquire(timeout=PATIENCE)
+        assert begins.wait(PATIENCE)
+        begin.set()
+        errors = [one.exception(PATIENCE) for one in sent]
+    assert [str(error) for error in errors] == ["the database does not answer"] * 3
+    assert all(error.is_undone for error in errors)
+    assert len({id(error) for error in errors}) == 3
+
+
 def test_changes_of_the_queue_length_are_reported(recorder):
     crowd = Crowd(recorder)
     first = crowd.lead()
@@ -197,7 +244,7 @@ def test_a_failing_item_does_not_fail_the_others_of_its_group(recorder, commit, 
         recorder(items)
         return commit(items)
 
-    crowd.commits._commit = record
+    crowd.commits._commit = lambda take: record(take())
     first = crowd.lead()
     later = [crowd.send(item) for item in ("a", "bad", "b")]
     recorder.let[0].set()
@@ -215,7 +262,7 @@ def test_an_unavailable_database_fails_the_whole_group_without_retries(recorder)
         return [recorder.outcome(item) for item in items]
 
     crowd = Crowd(recorder)
-    crowd.commits._commit = commit
+    crowd.commits._commit = lambda take: commit(take())
     first = crowd.lead()
     later = [crowd.send(item) for item in "abc"]
     recorder.let[0].set()

@@ -269,9 +269,7 @@ def test_a_receipt_of_a_wrong_number_of_reports_is_ignored(make, caplog):
     parties = make(batch=2)
     parties.fill(3)
     relaying.close(parties.relay_store, "health", confirm="health")
-    parties.store.reports.count = lambda batch, _: Receipt(
-        accepted=len(batch.ids) - 1, duplicates=0
-    )
+    parties.store.reports.count = lambda batch: Receipt(accepted=len(batch.ids) - 1, duplicates=0)
     parties.passing().look()
     assert parties.held() == 3
     assert "3 reports of health are held: the receipt of 3 reports is not of as many" in caplog.text

@@ -179,7 +179,7 @@ def test_a_failure_at_any_statement_rolls_back_the_whole_group(
                 raise OperationalError(text, {}, Exception())
 
         with statements(store.database.engine, fail_once):
-            outcomes = together(items)
+            outcomes = together(lambda: items)
         if len(seen) <= failed:
             break
         assert [type(each) for each in outcomes] == [StoreUnavailable] * len(items)

@@ -175,7 +175,7 @@ def test_reports_and_a_compaction_do_not_deadlock(
         ThreadPoolExecutor() as threads,
         compaction_begins(store, another, at, threads, rows) as compacting,
     ):
-        outcomes = store.reports._commit(batches)
+        outcomes = store.reports._commit(lambda: batches)
         compacting[0].result(PATIENCE)
     accepted = [each.accepted for each in outcomes if isinstance(each, Receipt)]
     assert accepted == ([1, 1] if first.max_reports else [1])
