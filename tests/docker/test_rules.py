@@ -47,7 +47,7 @@ CASES = {
         {
             REPORTS % "counted": "0+100x10",
             REFUSED % "stale-digest": "0+50x10",
-            REFUSED % "request-timeout": "0+1x10",
+            REFUSED % "report-error": "0+1x10",
         },
         8,
         ["stale-digest"],
