@@ -139,8 +139,8 @@ def is_name(line):
         found = found.get_command(click.Context(found), rest.pop(0))
     if found is None or isinstance(found, click.Group):
         return True
-    required = any(each.required for each in found.params)
-    return not rest and (required or found.name in ("audit-log", "create", "serve"))
+    needs = any(each.required for each in found.params) or found.name in ("audit-log", "serve")
+    return not rest and needs
 
 
 def elsewhere(line):
