@@ -225,6 +225,14 @@ def test_letters_and_intervals_of_charts_are_readable_on_a_phone(analyst, filled
             assert box["x"] + box["width"] <= PHONE["width"], name
 
 
+def test_the_list_of_surveys_names_the_findings_of_each(analyst, filled):
+    page = analyst.page
+    page.goto(f"{filled.url}/results/")
+    expect(page.get_by_text("pairs of questions")).to_be_visible()
+    expect(page.get_by_text("The typical margin of error of a share is ±")).to_be_visible()
+    anyone_can_use(analyst, "results-list")
+
+
 def test_the_survey_page_shows_counts_and_links_to_analyses(analyst, filled):
     page = analyst.page
     expect(page.get_by_role("cell", name="3000")).to_be_visible()

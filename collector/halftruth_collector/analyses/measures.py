@@ -175,7 +175,10 @@ def layout(result: Result[Any], _: Labels) -> list[Block]:
         parts = ["value", "interval", "adjusted_p_value"]
         return [
             Block(
-                title="Associations of all pairs",
+                title=(
+                    "Associations of all pairs: concentration τ, from 0 (none) to 1 (the row"
+                    " determines the column)"
+                ),
                 lines=["row", "column"],
                 shows=[Show(quantity="concentration", label="concentration τ", parts=parts)],
                 picture="heat map",

@@ -74,6 +74,7 @@ GET  /operate/tokens                                401 401 401 401  403 403 403
 POST /operate/tokens                                401 401 401 401  403 403 403 403 200
 POST /operate/tokens/<token_id>/revoke              401 401 401 401  403 403 403 403 303
 GET  /results/<survey_id>/export                    401 401 401 401  403 200 200 403 200
+GET  /results/<survey_id>/findings                  401 401 401 401  403 200 200 403 200
 GET  /results/<survey_id>/report                    401 401 401 401  403 200 200 403 200
 GET  /results/<survey_id>/<name>                    401 401 401 401  403 200 200 403 200
 """

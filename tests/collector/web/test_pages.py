@@ -243,7 +243,10 @@ def test_a_multiple_response_question_is_shown_as_one_question(signed_in, store)
 def test_the_list_links_to_the_report_of_each_survey(signed_in, filled):
     listed = signed_in.get("/results/")
     assert "400 reports, counted on " in listed.text
-    assert "The typical margin of error of a share is ±" in listed.text
+    assert 'data-findings="/results/health/findings"' in listed.text
+    found = signed_in.get("/results/health/findings").get_json()["findings"]
+    assert found[-1].startswith("The typical margin of error of a share is ±")
+    assert signed_in.get("/results/nobody/findings").status_code == 404
     assert "/results/health/report" in [tag["href"] for tag in Page(listed.text).all("a")]
     answer = signed_in.get("/results/health/report")
     assert answer.status_code == 200

@@ -6,8 +6,6 @@ An analyst signs in with a token; see :mod:`~.session`.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import accumulate
-from math import comb
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -42,9 +40,6 @@ blueprint = guarded("results", "/results", "analyst")
 
 #: Number of rows of a large table that are shown first, and the parameter that requests all.
 ROWS, ALL_ROWS = 500, "rows"
-
-#: Largest number of pairs of questions whose associations the list of surveys names.
-MOST_PAIRS = 1_000
 
 #: What links from one page to others keep of each field, by its name.
 _LINKS = {
@@ -83,22 +78,26 @@ _NAME = "<any({}):name>".format(", ".join(f"'{name}'" for name in ANALYSES))
 
 
 @blueprint.get("/")
-@within_budget()
 def surveys() -> str:
     """List the surveys whose results this token can read."""
     only = g.bearer.survey
     visible = [stored for stored in collector().store.surveys.all() if only in (None, stored.id)]
     state_of = states(visible)
-    # Test no more pairs than a page has time for; a survey's own pages have all of its findings.
-    pairs = accumulate(comb(len(each.survey().schema.names), 2) for each in visible)
-    listed = [
-        _listed(stored, state_of[stored.id], with_findings=tested <= MOST_PAIRS)
-        for stored, tested in zip(visible, pairs, strict=True)
-    ]
-    return render_template("results_list.html", surveys=listed)
+    return render_template(
+        "results_list.html", surveys=[_listed(stored, state_of[stored.id]) for stored in visible]
+    )
 
 
-def _listed(stored: StoredSurvey, state: str, *, with_findings: bool) -> dict[str, Any]:
+@blueprint.get("/<survey_id>/findings")
+@within_budget()
+def findings(survey_id: str) -> dict[str, list[str]]:
+    """Return the main findings of a survey, which the list of surveys asks for one by one."""
+    counted = get_counts(survey_id)
+    counted.check()
+    return {"findings": brief_findings(counted)}
+
+
+def _listed(stored: StoredSurvey, state: str) -> dict[str, Any]:
     """Return the entry of a survey in the list."""
     survey, outcomes = stored.survey(), collector().store.reports.daily_outcomes(stored.id)
     counted = sum(day.counted for day in outcomes)
@@ -110,7 +109,6 @@ def _listed(stored: StoredSurvey, state: str, *, with_findings: bool) -> dict[st
         "reports": f"{number(counted)} report{plural}" if counted else "No reports",
         "period": period([day.day for day in outcomes if day.counted]),
         "served": served,
-        "findings": brief_findings(get_counts(stored.id)) if served and with_findings else (),
         "least": number(max(least, 1)),
     }
 
