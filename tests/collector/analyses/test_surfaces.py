@@ -306,7 +306,7 @@ def test_every_analysis_has_all_interfaces(study, halftruth, tmp_path, name):
     page = study.browser.get(f"/results/study/{name}")
     assert page.status_code == 200
     assert f">{analysis.title}</h2>" in page.text
-    pictures = ('<figure class="chart"', 'class="questions"', 'class="scroll map"')
+    pictures = ('<figure class="chart ', 'class="questions"', 'class="scroll map"')
     assert any(each in page.text for each in pictures) == analysis.pictured
     assert re.search(r'<p class="answer">[^<]+\.</p>', page.text)
     for field in analysis.fields:
