@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from halftruth_shared import HalftruthError, Survey
+from halftruth_shared.mechanisms import View
+from halftruth_shared.set_responses import SetResponse
 from msgspec import to_builtins
 
 #: Lines of comments by the place of the question that they stand before, counted from 0. Those of
@@ -88,13 +90,19 @@ def of_survey(survey: Survey) -> str:
     data["mechanism"] = mechanism
     if "views" in mechanism:
         kept = {key: value for key, value in mechanism.items() if key not in _CHOSEN}
-        longest = max(len(view.positions) for view in survey.perturbation.views)
+        longest = max(map(_length, survey.perturbation.views))
         lengths = range(min(longest, _MOST_TRIED), 0, -1)
         for asked in [{}] if "tables" in kept else [{"max_length": most} for most in lengths]:
             short = write(data | {"mechanism": kept | asked})
             if _has_digest(short, survey.digest):
                 return short
     return write(data)
+
+
+def _length(view: View) -> int:
+    """Return the number of attributes of the tables that reports about a view tell of."""
+    of_set = isinstance(view.response, SetResponse) and (2 if view.response.pairs else 1)
+    return len(view.others) + of_set
 
 
 def _has_digest(text: str, digest: str) -> bool:

@@ -34,15 +34,24 @@ class MultipleResponse:
 
     `name` is the prefix of the names of its attributes, as in ``symptoms.cough``. `label` (the name
     by default) and `help` are texts of a form above the options; `short` is the name in results.
+    With `at_most`, a respondent chooses at most so many of the options, and the device perturbs
+    them together, as one set.
     """
 
     name: str
     label: Text = ""
     help: Text = ""
     short: Text = ""
+    at_most: int | None = None
 
     def __post_init__(self) -> None:
         _check_name(self.name, "attribute name")
+        if self.at_most is not None and (type(self.at_most) is not int or self.at_most < 1):
+            raise SchemaError(
+                f"attribute '{self.name}': at_most: expected an integer from 1 to the number of"
+                " options",
+                field="at_most",
+            )
         for what in ("label", "help", "short"):
             _freeze_text(self, what)
 

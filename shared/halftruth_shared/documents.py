@@ -49,6 +49,7 @@ class AttributeDocument(
     bins: int | None = None
     whole: bool | None = None
     options: list[OptionDocument] | None = None
+    at_most: int | None = None
     optional: bool = False
     ask_if: dict[str, list[str]] = {}
     shuffle: bool = False
@@ -98,7 +99,7 @@ class AttributeDocument(
                     **common,
                 ),
             )
-        several = MultipleResponse(self.name, label, help, short)
+        several = MultipleResponse(self.name, label, help, short, self.at_most)
         return tuple(
             [
                 Attribute(
@@ -124,6 +125,7 @@ class AttributeDocument(
             "ordered": ("choice", "scale", "number"),
             "collapsed": ("choice", "scale", "number"),
             "options": ("several",),
+            "at_most": ("several",),
             **dict.fromkeys(("minimum", "maximum", "step", "bins", "whole"), ("number",)),
         }
         for member, owners in kinds.items():
@@ -185,7 +187,13 @@ def make_document(question: Question) -> AttributeDocument:
             )
             for option in question.attributes
         ]
-        return AttributeDocument(question.name, kind="several", options=options, **common)
+        return AttributeDocument(
+            question.name,
+            kind="several",
+            options=options,
+            at_most=question.at_most,
+            **common,
+        )
     number = first.number
     if number is not None:
         common |= {

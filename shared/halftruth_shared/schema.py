@@ -26,6 +26,8 @@ class Question:
     attributes : tuple of Attribute
         One attribute, or all options of a multiple-response question. The options have the same
         page, condition and optionality.
+    at_most : int, optional
+        Largest number of options of a multiple-response question that is perturbed as one set.
     """
 
     name: str
@@ -34,6 +36,7 @@ class Question:
     kind: str
     attributes: tuple[Attribute, ...]
     short: Text = ""
+    at_most: int | None = None
 
     def label_in(self, *languages: str) -> str:
         """Return the label, in the first available of some languages."""
@@ -195,6 +198,20 @@ class Schema:
         """Options of each multiple-response question, by its name."""
         return {q.name: q.attributes for q in self.questions if q.kind == "several"}
 
+    @cached_property
+    def sets(self) -> dict[str, tuple[int, ...]]:
+        """Positions of the options of each question that is perturbed as one set, by its name."""
+        return {
+            question.name: tuple([self._positions[each.name] for each in question.attributes])
+            for question in self.questions
+            if question.at_most is not None
+        }
+
+    @cached_property
+    def set_of(self) -> dict[int, str]:
+        """Name of the question that is perturbed as one set, by the position of each option."""
+        return {j: name for name, positions in self.sets.items() for j in positions}
+
     def _check_options(self) -> None:
         """Check that the options of a question are adjacent and consistent, as forms require."""
         names = [question.name for question in self.questions]
@@ -324,6 +341,7 @@ class Schema:
         for attribute, conditions in zip(self.attributes, self._conditions, strict=True):
             is_asked = all(codes[i] in accepted for i, accepted in conditions)
             codes.append(_encode_answer(attribute, answers, is_asked))
+        self._check_sets(codes)
         return tuple(codes)
 
     def _expand_option_lists(self, record: Mapping[str, object]) -> Mapping[str, object]:
@@ -370,7 +388,38 @@ class Schema:
                     f"attribute '{self.names[j]}': expected a code from 0 to {size - 1}",
                     field=self.names[j],
                 )
+        self._check_sets(codes)
         return tuple(map(int, codes))
+
+    def _check_sets(self, codes: Sequence[int]) -> None:
+        """Raise RecordError for too many chosen options, or options that are missing in part."""
+        for name, positions in self.sets.items():
+            own = [codes[j] for j in positions]
+            if max(own) > 1 and min(own) < max(own):
+                raise incomplete_set(name)
+            if own.count(1) > self.at_most(name):
+                raise too_many_chosen(name, self.at_most(name))
+
+    def at_most(self, name: str) -> int:
+        """Return the largest number of options of a question that is perturbed as one set."""
+        question = self.attributes[self.sets[name][0]].question
+        assert question is not None  # noqa: S101 - sets are questions with options
+        assert question.at_most is not None  # noqa: S101
+        return question.at_most
+
+
+def too_many_chosen(name: str, at_most: int) -> RecordError:
+    """Return the error for too many chosen options of a question."""
+    return RecordError(f"attribute '{name}': expected at most {at_most} chosen options", field=name)
+
+
+def incomplete_set(name: str) -> RecordError:
+    """Return the error for a question of which some options have no answer."""
+    return RecordError(
+        f"attribute '{name}': expected an answer to every option, or the same missing category of"
+        " all",
+        field=name,
+    )
 
 
 def _make_question(group: Sequence[Attribute]) -> Question:
@@ -379,7 +428,13 @@ def _make_question(group: Sequence[Attribute]) -> Question:
         return Question(first.name, first.label, first.help, first.kind, tuple(group), first.short)
     several = first.question
     return Question(
-        several.name, several.label, several.help, "several", tuple(group), several.short
+        several.name,
+        several.label,
+        several.help,
+        "several",
+        tuple(group),
+        several.short,
+        several.at_most,
     )
 
 

@@ -24,7 +24,13 @@ from halftruth_shared.rational import round_up_rational
 
 from tests.support.dependent import AFTER, REVEALING, VIEWS, document, keep, question
 from tests.support.disclosed import Disclosure, Largest, Said, posterior, read_sentences
-from tests.support.feasible import answer_surveys, collapsed_surveys, small_surveys, wanted_surveys
+from tests.support.feasible import (
+    answer_surveys,
+    collapsed_surveys,
+    set_surveys,
+    small_surveys,
+    wanted_surveys,
+)
 
 
 def read(mechanism, *questions):
@@ -316,6 +322,29 @@ def test_no_report_with_collapsed_answers_exceeds_the_promise():
     assert min(kinds["conditions"], kinds["optional"], kinds["unperturbed"]) > 5
     assert kinds["split, projective"] > 5
     assert kinds["several answers"] > 0
+
+
+def hold_sets(count):
+    tally, kinds = hold_surveys(33, count, set_surveys)
+    print(dict(kinds), tally)
+    assert tally.above == 0
+    some = ("conditions", "optional", "unperturbed", "groups")
+    assert min(kinds[each] for each in some) > 0.05 * count
+    assert kinds["several answers"] == kinds["surveys"] == count
+    wholes = [
+        (Disclosure(case).whole.ratio, survey.perturbation.spent_amplification)
+        for case, survey in published_surveys(33, count, set_surveys)
+    ]
+    assert sum(true < said for true, said in wholes) <= 1
+
+
+def test_no_report_about_a_set_exceeds_the_promise():
+    hold_sets(25)
+
+
+@pytest.mark.nightly
+def test_no_report_about_any_of_many_sets_exceeds_the_promise():
+    hold_sets(300)
 
 
 def hold_wanted(count):

@@ -76,11 +76,12 @@ def test_the_examples_of_the_manual_are_valid_surveys():
     whole, *parts = blocks
     assert whole == (ROOT / "docs" / "examples" / "teamwork.toml").read_text("utf-8")
     assert len(Survey.from_toml(whole).schema.questions) == 5
-    assert len(parts) == 4
+    assert len(parts) == 5
     split = HEAD.replace("gamma-diagonal", "split-questionnaire")
     for block in parts:
         head, questions = block.split("[[attributes]]", 1)
-        mechanism = split if "collapsed" in questions else HEAD
+        needs_views = "collapsed" in questions or "at_most" in questions
+        mechanism = split if needs_views else HEAD
         made = Survey.from_toml(f"{head}{mechanism}[[attributes]]{questions}")
         assert len(made.schema.questions) == len(tomllib.loads(block)["attributes"])
 

@@ -76,6 +76,47 @@ def view_matrix(shape, positions, gamma, prime, direct, groups=MappingProxyType(
     return [[(gamma if row[u] else Fraction(1)) / total[u] for u in cell_of] for row in rows]
 
 
+def padded_set(codes, at_most, missing, pairs):
+    """Return the units of an answer to a set, with as many dummies as are wanting.
+
+    Codes of options are 0, 1 and those of missing categories. Units are options, pairs of them, and
+    missing categories; a dummy is a negative number, −1 first. None if there is no such answer.
+    """
+    chosen = [option for option, code in enumerate(codes) if code == 1]
+    absent = {code for code in codes if code > 1}
+    if len(chosen) > at_most or (absent and len(set(codes)) > 1):
+        return None
+    if pairs:
+        units, most = list(combinations(chosen, 2)), at_most * (at_most - 1) // 2
+    else:
+        units, most = [*chosen, *(("missing", code - 2) for code in absent)], at_most
+    return {*units, *range(-1, -1 - (most - len(units)), -1)}
+
+
+def set_matrix(shape, others, gamma, options, at_most, missing, pairs, groups=MappingProxyType({})):
+    """Return P(symbol | record) of a view of a set and other questions; 1/symbols if impossible."""
+    count_of = len(options)
+    if pairs:
+        units = [(a, b) for b in range(count_of) for a in range(b)]
+        most = at_most * (at_most - 1) // 2
+    else:
+        units = [*range(count_of), *(("missing", code) for code in range(missing))]
+        most = at_most
+    units += range(-1, -1 - most, -1)
+    each = {j: groups.get(j, list(range(shape[j]))) for j in others}
+    cells = list(product(*(sorted(set(each[j])) for j in others)))
+    columns = []
+    for record in product(*map(range, shape)):
+        own = padded_set([record[j] for j in options], at_most, missing, pairs)
+        cell = tuple(each[j][record[j]] for j in others)
+        if own is None:
+            columns.append([Fraction(1, len(cells) * len(units))] * (len(cells) * len(units)))
+            continue
+        likely = [gamma if c == cell and u in own else Fraction(1) for c in cells for u in units]
+        columns.append([weight / sum(likely) for weight in likely])
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
 def matrix(shape, public, gamma, prime, direct, classes, groups=MappingProxyType({}), pairs=0):
     """Return P(report | record) by report, for each record in row-major order.
 

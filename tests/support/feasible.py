@@ -67,6 +67,12 @@ def wanted_surveys(rng, count):
         yield _survey(rng, 3, largest=5, makers=[_wanted])
 
 
+def set_surveys(rng, count):
+    """Yield split questionnaires with a question that is perturbed as one set."""
+    for _ in range(count):
+        yield _set_survey(rng)
+
+
 def answer_surveys(rng, count, most=4):
     """Yield surveys that promise by answer, random otherwise; some of them have no such γ."""
     makers = [_kept, _kept, _matrices, _field]
@@ -126,6 +132,87 @@ def _survey(rng, most, largest=None, makers=None):
     return Case(questions, conditions, tuple(shape), *rng.choice(makers)(rng, questions, shape))
 
 
+def _set_survey(rng):
+    """Return a survey with a set of two or three options, between one or two questions."""
+    first = {"name": "a0", "categories": ["c0", "c1", "c2"][: rng.choice([2, 2, 3])]}
+    public = rng.random() < 0.4
+    questions, conditions = [first | {"sensitive": not public}], [{}]
+    count = rng.choice([2, 2, 3])
+    at_most = rng.randint(1, count)
+    wanted = {0: (1,)} if rng.random() < 0.4 else {}
+    optional = rng.random() < 0.4 and (count < 3 or not wanted)
+    missing = ["no answer"] * optional + [NOT_ASKED] * bool(wanted)
+    for j in range(count):
+        option = {"name": f"several.o{j}", "categories": ["no", "yes", *missing], "sensitive": True}
+        option |= {"missing": missing, "optional": optional, "at_most": at_most}
+        option |= {"ask_if": {"a0": ["c1"]}} if wanted else {}
+        questions.append(option)
+        conditions.append(wanted)
+    if rng.random() < 0.7:
+        last = {"name": "z", "categories": ["c0", "c1", "c2"][: rng.choice([2, 3])]}
+        wanted = {}
+        if rng.random() < 0.4:
+            wanted = {1: (1,)}
+            last |= {"ask_if": {"several.o0": ["yes"]}, "missing": [NOT_ASKED]}
+            last["categories"] = [*last["categories"], NOT_ASKED]
+        if len(last["categories"]) > 3 and rng.random() < 0.5:
+            last["collapsed"] = {"low": ["c0", "c1"], "high": ["c2"], NOT_ASKED: [NOT_ASKED]}
+        questions.append(last | {"sensitive": True})
+        conditions.append(wanted)
+    shape = tuple(len(each["categories"]) for each in questions)
+    return Case(questions, conditions, shape, *_sets(rng, questions, shape, public))
+
+
+def _sets(rng, questions, shape, public):
+    """Return a mechanism with views of a set, the weights of reports, and the reports."""
+    gamma = Fraction(rng.choice(["3", "19", "19/2", "3/2"]))
+    options = [j for j, each in enumerate(questions) if each["name"].startswith("several.")]
+    at_most, missing = questions[options[0]]["at_most"], questions[options[0]]["missing"]
+    others = [j for j in range(len(shape)) if j not in options and not (public and j == 0)]
+    groups = {
+        j: [int(category not in ("c0", "c1")) + (category == NOT_ASKED) for category in own]
+        for j, each in enumerate(questions)
+        if "collapsed" in each
+        for own in [each["categories"]]
+    }
+    # Views by their questions: options, pairs of options, or neither.
+    drawn = [("options", ()), *(("", (j,)) for j in others)]
+    drawn += [("options", tuple(others))] * (bool(others) and rng.random() < 0.6)
+    if at_most > 1 and rng.random() < 0.7:
+        drawn.append(("pairs", tuple(others) if drawn[-1] == ("options", tuple(others)) else ()))
+    rng.shuffle(drawn)
+    weights = [rng.randint(1, 4) for _ in drawn]
+    views = [
+        {
+            "attributes": [
+                [*(questions[j]["name"] for j in about), *(["several"] if kind else [])]
+            ],
+            "weight": weight,
+        }
+        | ({"pairs": True} if kind == "pairs" else {})
+        for (kind, about), weight in zip(drawn, weights, strict=True)
+    ]
+    mechanism = {"kind": "split-questionnaire", "gamma": str(gamma), "prime": 2, "direct": 64}
+    mechanism |= {"views": views, "public": ["a0"]} if public else {"views": views}
+    records = list(product(*map(range, shape)))
+    rows, first = {}, 0
+    for (kind, about), weight in zip(drawn, weights, strict=True):
+        if kind:
+            asked = options, at_most, len(missing), kind == "pairs"
+            part = dense_split.set_matrix(shape, about, gamma, *asked, groups)
+        else:
+            part = dense_split.view_matrix(shape, about, gamma, 2, 64)
+        for y, row in enumerate(part):
+            for known in range(shape[0]) if public else [None]:
+                report = (first + y,) if known is None else (known, first + y)
+                rows[report] = [
+                    p * weight if known in (None, record[0]) else Fraction(0)
+                    for record, p in zip(records, row, strict=True)
+                ]
+        first += len(part)
+    return mechanism, lambda: _whole_numbers(rows.values()), list(rows)
+
+
 def _answers(rng, size, records):
     """Return categories, missing categories and further members of a question."""
     kind = rng.choice(["choice", "choice", "scale", "number", "optional", "refused"])
@@ -157,6 +244,10 @@ class Case:
         #: Positions of the attributes of each question.
         self.questions = [[j] for j in range(len(shape)) if j not in options]
         self.questions += [options] if options else []
+        #: Positions of the options of a question that is perturbed as one set, and the largest
+        #: number of those that are chosen.
+        self.set_of = options if options and "at_most" in questions[options[0]] else []
+        self.at_most = questions[options[0]].get("at_most") if options else None
         self.sensitive = [each["sensitive"] for each in questions]
         if options:
             for j in options:
@@ -184,7 +275,9 @@ class Case:
             asked = all(record[i] in codes for i, codes in wanted.items())
             if wanted and asked == (record[j] == self.shape[j] - 1):
                 return False
-        return True
+        own = [record[j] for j in self.set_of]
+        mixed = bool(own) and max(own) > 1 and min(own) < max(own)
+        return not mixed and not (own and own.count(1) > self.at_most)
 
     def all_weights(self):
         """Return the same weights for all records, feasible or not."""
@@ -229,7 +322,8 @@ def _as_asked(questions):
     sensitive = all(option["sensitive"] for option in options)
     names = [{"name": option["name"].removeprefix("several.")} for option in options]
     one = {"name": "several", "kind": "several", "options": names, "sensitive": sensitive}
-    one |= {"ask_if": options[0]["ask_if"]} if "ask_if" in options[0] else {}
+    kept = ("ask_if", "at_most", "optional")
+    one |= {member: options[0][member] for member in kept if member in options[0]}
     first = questions.index(options[0])
     return [*written[:first], one, *written[first + len(options) :]]
 
@@ -469,16 +563,17 @@ def _of_views(shape, public, response, classes, groups, pairs=0):
     """Return the weights of reports, and the reports; `response` is γ, the prime, the limit."""
     matrix = dense_split.matrix(shape, public, *response, classes, groups, pairs)
 
-    def weights():
-        rows = matrix.values()
-        # Divide each row by its common divisor, which cancels in ratios.
-        scaled = []
-        for row in rows:
-            scale = math.lcm(*(p.denominator for p in row))
-            scaled.append([int(p * scale) for p in row])
-        return np.array(scaled, dtype=object)
+    return lambda: _whole_numbers(matrix.values()), list(matrix)
 
-    return weights, list(matrix)
+
+def _whole_numbers(rows):
+    """Return an array of integers whose rows are proportional to rows of fractions."""
+    scaled = []
+    for row in rows:
+        # The common denominator cancels in ratios.
+        scale = math.lcm(*(p.denominator for p in row))
+        scaled.append([int(p * scale) for p in row])
+    return np.array(scaled, dtype=object)
 
 
 def largest_ratio(groups, sizes=None):

@@ -223,6 +223,8 @@ def classes_of(mechanism, names):
 
 def split_questionnaire(mechanism, names, sizes, codes, stream):
     """Draw a view, and then a symbol for the record's cell in its table."""
+    if mechanism["sets"]:
+        return by_sets(mechanism, names, sizes, codes, stream)
     gamma, q = Fraction(mechanism["gamma"]), mechanism["prime"]
     a, b = gamma.numerator, gamma.denominator
     views = dense_split.views(sizes, classes_of(mechanism, names))
@@ -264,6 +266,80 @@ def split_questionnaire(mechanism, names, sizes, codes, stream):
     y.insert(p, 0)
     y[p] = (product - sum(map(int.__mul__, x, y))) % q
     return [*public, before + index_of(y, q)]
+
+
+def by_sets(mechanism, names, sizes, codes, stream):
+    """Draw a view, and then a symbol, if a question of the survey is perturbed as one set."""
+    gamma, sets = Fraction(mechanism["gamma"]), mechanism["sets"]
+    a, b = gamma.numerator, gamma.denominator
+    s, before = stream.below(sum(each["weight"] for each in mechanism["views"])), 0
+    for each in mechanism["views"]:
+        [asked] = each["attributes"]
+        others = sorted(names.index(name) for name in asked if name not in sets)
+        u, n = 0, 1
+        for j in others:
+            u, n = u * sizes[j] + codes[j], n * sizes[j]
+        [name] = [name for name in asked if name in sets] or [None]
+        symbols, own = n, [u]
+        if name is not None:
+            options, most = sets[name]
+            chosen = [i for i, j in enumerate(options) if codes[j] == 1]
+            units = [[i] for i in range(len(options))]
+            units += list(range(2, sizes[options[0]]))
+            have = [[i] for i in chosen] if codes[options[0]] < 2 else [codes[options[0]]]
+            if each.get("pairs"):
+                units = [[i, k] for k in range(len(options)) for i in range(k)]
+                have = [[i, k] for k in chosen for i in chosen if i < k]
+                most = most * (most - 1) // 2
+            symbols = n * (len(units) + most)
+            dummies = range(len(units), len(units) + most - len(have))
+            own = [*(units.index(unit) for unit in have), *dummies]
+            own = [u * (len(units) + most) + unit for unit in own]
+        s -= each["weight"]
+        if s < 0:
+            break
+        before += symbols
+    public = [codes[j] for j in sorted(map(names.index, mechanism.get("public", [])))]
+    m = len(own)
+    t = stream.below(a * m + b * (symbols - m))
+    if t < a * m:
+        return [*public, before + sorted(own)[t // a]]
+    others = [y for y in range(symbols) if y not in own]
+    return [*public, before + others[(t - a * m) // b]]
+
+
+def sets_of(made):
+    """Return by question the positions of its options, and the largest number that is chosen."""
+    names = [name for name, _ in asked_of(made)]
+    return {
+        each["name"]: (
+            [names.index(f"{each['name']}.{option['name']}") for option in each["options"]],
+            each["at_most"],
+        )
+        for each in made["attributes"]
+        if "at_most" in each
+    }
+
+
+def asked_of(made):
+    """Return the names of all attributes with their categories."""
+    found = []
+    for each in made["attributes"]:
+        if each.get("kind") == "several":
+            categories = ["no", "yes", *each.get("missing", [])]
+            found += [(f"{each['name']}.{o['name']}", categories) for o in each["options"]]
+        else:
+            found.append((each["name"], each["categories"]))
+    return found
+
+
+def can_be(codes, sets):
+    """Return whether a record has answers that sets can have."""
+    for options, most in sets.values():
+        own = [codes[j] for j in options]
+        if own.count(1) > most or (max(own) > 1 and len(set(own)) > 1):
+            return False
+    return True
 
 
 def groups_of(made):
@@ -327,6 +403,21 @@ def collapsed(name, mechanism, *groups):
                 group: [f"c{code}" for code in codes] for group, codes in of.items()
             }
     return made
+
+
+def with_set(name, mechanism, options, at_most, sizes=(), missing=()):
+    """Return a survey of other questions, and then a question that is perturbed as one set."""
+    made = survey(name, sizes, mechanism)
+    one = {"name": "set", "kind": "several", "at_most": at_most}
+    one["options"] = [{"name": f"o{j}"} for j in range(options)]
+    made["attributes"].append(one | ({"missing": list(missing)} if missing else {}))
+    return made
+
+
+def view_of_set(*others, weight=1, pairs=False):
+    """Return a view of a set and other questions, by number."""
+    made = {"attributes": [["set", *(f"a{j}" for j in others)]], "weight": weight}
+    return made | ({"pairs": True} if pairs else {})
 
 
 def by_name(values):
@@ -443,6 +534,14 @@ APART = {"x": [1, 2], "z": [4], "y": [0, 3]}
 LARGE_GROUPS = {str(first): list(range(first, first + 4)) for first in range(0, 80, 4)}
 LARGE_VIEWS = split("19", 19, 45, view(range(6), choose=[5]), view(range(6), weight=2))
 
+SETS = split(
+    *("19/2", 7, 6),
+    view_of_set(1, 0),
+    view([1], weight=2),
+    view_of_set(weight=5),
+    view_of_set(1, weight=3, pairs=True),
+    view([0, 1]),
+)
 #: By file: surveys with their numbers of draws.
 SURVEYS = {
     "gamma-diagonal": [
@@ -493,6 +592,12 @@ SURVEYS = {
             6,
         ),
         (survey("pairs", [3, 5, 4], PAIRED), 24),
+        (with_set("set", split("3", 2, 2, view_of_set()), 3, 2), 12),
+        (with_set("sets", SETS, 4, 3, sizes=[2, 3], missing=["refused", "unknown"]), 24),
+        (
+            with_set("large-set", split("19", 2, 2, view_of_set(), view_of_set(pairs=True)), 30, 5),
+            6,
+        ),
         (collapsed("collapsed", GROUPED, LOW_AND_HIGH, {}, APART), 12),
         (collapsed("collapsed-geometry", GROUPED_LARGE, LARGE_GROUPS, APART, {}), 12),
     ],
@@ -533,22 +638,27 @@ def published(made):
 
 def draws_of(made, count):
     """Return reports of different records, every third after rejected bytes."""
-    names = [attribute["name"] for attribute in made["attributes"]]
-    categories = [attribute["categories"] for attribute in made["attributes"]]
+    asked, sets = asked_of(made), sets_of(made)
+    names = [name for name, _ in asked]
+    categories = [own for _, own in asked]
     sizes = list(map(len, categories))
     n, draws = math.prod(sizes), []
     sample = SAMPLERS[made["mechanism"]["kind"]]
     for i in range(count):
         cell, codes = (i * (n // count) + i if n > count else i) % n, []
-        for size in reversed(sizes):
-            codes.insert(0, cell % size)
-            cell //= size
+        while not codes or not can_be(codes, sets):
+            rest, codes = cell, []
+            for size in reversed(sizes):
+                codes.insert(0, rest % size)
+                rest //= size
+            # The next record that there can be.
+            cell = (cell + 1) % n
         data = known_bytes(f"{made['mechanism']['kind']}/{made['id']}/{i}", 400)
         if i % 3 == 2:
             # Ones are never below a bound of the same number of bits.
             data = b"\xff" * 64 + data
         stream = Stream(data)
-        mechanism = by_matrices(made) | {"groups": groups_of(made)}
+        mechanism = by_matrices(made) | {"groups": groups_of(made), "sets": sets}
         values = sample(mechanism, names, sizes, codes, stream)
         # A few surplus bytes, which must not be consumed.
         given = data[: stream.position + 5]

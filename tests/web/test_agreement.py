@@ -6,6 +6,7 @@ import random
 import re
 import subprocess
 from collections import Counter
+from fractions import Fraction
 from functools import reduce
 from operator import getitem
 from pathlib import Path
@@ -18,9 +19,16 @@ from halftruth_shared import HalftruthError, Protection, Survey
 
 from tests.support.dependent import REVEALING, document
 from tests.support.disclosed import Disclosure, posterior
-from tests.support.feasible import answer_surveys, collapsed_surveys, small_surveys, wanted_surveys
+from tests.support.feasible import (
+    answer_surveys,
+    collapsed_surveys,
+    set_surveys,
+    small_surveys,
+    wanted_surveys,
+)
 
 PROGRAM = Path(__file__).with_name("agreement.mjs")
+OUTCOMES = Path(__file__).with_name("outcomes.mjs")
 VECTORS = Path(__file__).parents[1] / "vectors"
 
 
@@ -28,10 +36,10 @@ VECTORS = Path(__file__).parents[1] / "vectors"
 def in_javascript(node):
     """Return the JavaScript client's output for many surveys, from one process."""
 
-    def run(cases):
+    def run(cases, program=PROGRAM):
         lines = "".join(json.dumps(case) + "\n" for case in cases)
         ran = subprocess.run(
-            [node, PROGRAM], input=lines, capture_output=True, encoding="utf-8", timeout=120
+            [node, program], input=lines, capture_output=True, encoding="utf-8", timeout=120
         )
         assert ran.returncode == 0, ran.stderr
         return list(map(json.loads, ran.stdout.splitlines()))
@@ -174,6 +182,57 @@ def test_small_surveys_with_wanted_tables_agree_as_well(in_javascript, count):
     assert found["above"] == 0
     assert found["surveys"] > 0.7 * count
     assert found["tight"] > 0.4 * found["figures"] > 4 * count
+
+
+def test_small_surveys_with_a_set_agree_as_well(in_javascript):
+    found = agree(in_javascript, 12, 30, set_surveys)
+    assert found["above"] == 0
+    # A relay and a public question exclude each other.
+    assert found["surveys"] > 27
+    assert found["tight"] > 0.4 * found["figures"] > 300
+
+
+@pytest.mark.parametrize("count", [30, pytest.param(300, marks=pytest.mark.nightly)])
+def test_outcomes_of_sets_in_javascript_have_the_exact_probabilities(in_javascript, count):
+    cases = list(set_surveys(random.Random(33), count))
+    given = []
+    for case in cases:
+        survey, written = published(case.survey)
+        decoded = [survey.schema.decode(codes) for codes in case.feasible()]
+        given.append({"survey": written, "records": decoded})
+    slack = 0
+    for case, one, made in zip(cases, given, in_javascript(given, OUTCOMES), strict=True):
+        views = one["survey"]["mechanism"]["views"]
+        total = sum(view["weight"] for view in views)
+        columns = []
+        for found in made:
+            column = Counter()
+            for view, counts in zip(views, found, strict=True):
+                share = Fraction(view["weight"], total * sum(counts.values()))
+                for report, number in counts.items():
+                    column[tuple(map(int, report.split(",")))] += number * share
+            columns.append(column)
+        # The enumerated weights of each report are proportional to its probabilities.
+        for report, row in zip(case.reports, case.weights().tolist(), strict=True):
+            assert sum(row) > 0
+            chances = [column[report] for column in columns]
+            scale = sum(chances) / sum(row)
+            assert chances == [scale * weight for weight in row]
+        spent = Fraction(one["survey"]["mechanism"]["gamma"])
+        public = one["survey"]["mechanism"].get("public", [])
+        by_known = {}
+        for record, column in zip(one["records"], columns, strict=True):
+            by_known.setdefault(tuple(record[name] for name in public), []).append(column)
+        largest = max(
+            column[report] / other[report]
+            for alike in by_known.values()
+            for column in alike
+            for other in alike
+            for report in column
+        )
+        assert largest <= spent
+        slack += largest < spent
+    assert slack <= 1
 
 
 def test_small_surveys_that_promise_by_answer_agree_as_well(in_javascript):

@@ -2,7 +2,15 @@
 
 import pytest
 from halftruth_collector import operations
-from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
+from halftruth_shared import (
+    Attribute,
+    GammaDiagonal,
+    Schema,
+    SplitQuestionnaire,
+    Survey,
+    ViewClass,
+)
+from halftruth_shared.attribute import MultipleResponse
 from halftruth_shared.protocol.signing import OperatorKey, sign
 from halftruth_shared.protocol.terms import Terms
 from wire import wait_until
@@ -57,6 +65,51 @@ def test_a_signed_and_sealed_survey_can_be_answered(driven, live, origin, sealin
     assert counted(live, "own") == [[sent]]
     # The browser supports the style sheet's `light-dark()`.
     assert colour not in ("rgba(0, 0, 0, 0)", "transparent")
+
+
+#: Five of seven options are chosen, so that no other can be, before one of them is removed.
+FIVE_OF_SEVEN = """
+  await customElements.whenDefined("halftruth-form");
+  const root = document.querySelector("halftruth-form").shadowRoot;
+  const until = async (find) => {
+    for (let tries = 0; tries < 1000; tries += 1) {
+      const found = find();
+      if (found) return found;
+      await new Promise((go) => setTimeout(go, 20));
+    }
+    throw new Error(`missing: ${find} in ${root.textContent}`);
+  };
+  const named = (selector, text) => () =>
+    [...root.querySelectorAll(selector)].find((each) => each.textContent.includes(text));
+  (await until(named("button", "Begin"))).click();
+  const boxes = await until(() => {
+    const inputs = [...root.querySelectorAll("input[type=checkbox]")];
+    return inputs.length === 8 && inputs.slice(0, 7);
+  });
+  for (const box of boxes.slice(0, 5)) box.click();
+  const full = boxes.map(({ disabled }) => disabled);
+  boxes[6].click();
+  const still = boxes.filter(({ checked }) => checked).length;
+  boxes[0].click();
+  const free = boxes.map(({ disabled }) => disabled);
+  (await until(named("button", "Continue"))).click();
+  (await until(named("button", "Send"))).click();
+  await until(named("h2", "Thank you"));
+  return [full, still, free];
+"""
+
+
+def test_no_more_options_of_a_set_can_be_chosen_than_the_survey_allows(driven, live, origin):
+    asked = MultipleResponse("symptoms", at_most=5)
+    names = [f"symptoms.o{number}" for number in range(7)]
+    schema = Schema([Attribute(n, ("no", "yes"), ("yes",), question=asked) for n in names])
+    views = [ViewClass(attributes=(("symptoms",),), weight=1)]
+    survey = Survey("own", "Own", schema, SplitQuestionnaire("19", views))
+    operations.publish_survey(live.store, survey, Terms())
+    driven.go(origin.add(element(live, "own"), script(live)))
+    full, still, free = driven.run(FIVE_OF_SEVEN)
+    assert (full, still, free) == ([False] * 5 + [True] * 2, 5, [False] * 7)
+    assert live.store.reports.counts("own")[1].reports == 1
 
 
 SEALED = """

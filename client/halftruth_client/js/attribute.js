@@ -24,7 +24,7 @@ const MEMBERS = {
   choice: [...COMMON, ...CHOICE],
   scale: [...COMMON, ...CHOICE],
   number: [...COMMON, ...NUMBER],
-  several: [...COMMON, "options"],
+  several: [...COMMON, "options", "at_most"],
 };
 
 /**
@@ -40,7 +40,7 @@ const MEMBERS = {
 export class Attribute {
   /** @param {Members} members
    * @param {readonly string[]} languages Languages of the survey.
-   * @param {{name: string, label: Text} | null} [question] The question of which this is an option. */
+   * @param {{name: string, label: Text, atMost?: number | null} | null} [question] The question of which this is an option. */
   constructor(members, languages, question = null) {
     const { name, missing = [], answers = {} } = members;
     if (typeof name !== "string" || !NAME.test(name)) {
@@ -173,6 +173,8 @@ export class Question {
     /** @type {string} */
     this.kind = kind;
     this.label = readText(members.label, languages, `'${this.name}': label`);
+    /** Largest number of options of a question that is perturbed as one set; null for others. */
+    this.atMost = readMost(members);
     /** @type {readonly Attribute[]} */
     this.attributes =
       kind === "several"
@@ -202,9 +204,9 @@ export class Question {
 }
 
 /** @type {(members: Members, label: Text, languages: readonly string[]) => Attribute[]} */
-function readOptions({ options, label: _, ...common }, label, languages) {
+function readOptions({ options, at_most: most, label: _, ...common }, label, languages) {
   const { name } = common;
-  const question = { name, label };
+  const question = { name, label, atMost: readMost({ name, options, at_most: most }) };
   if (!Array.isArray(options) || options.length === 0) {
     throw fault(name, "options: expected one or more");
   }
@@ -213,6 +215,15 @@ function readOptions({ options, label: _, ...common }, label, languages) {
     const attribute = { ...common, ...own, name: `${name}.${own.name}`, kind: "choice" };
     return new Attribute({ ...attribute, categories: OPTION }, languages, question);
   });
+}
+
+/** @param {Members} members */
+function readMost({ name, options, at_most: most = null }) {
+  const all = Array.isArray(options) ? options.length : 0;
+  if (most !== null && !(Number.isInteger(most) && Number(most) >= 1 && Number(most) <= all)) {
+    throw fault(name, "at_most: expected an integer from 1 to the number of options");
+  }
+  return most === null ? null : Number(most);
 }
 
 /** @type {(name: string, document: unknown) => [string, readonly string[]][]} */

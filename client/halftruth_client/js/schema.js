@@ -35,6 +35,12 @@ export class Schema {
     this.conditional = new Set(
       this.attributes.flatMap(({ name, askIf }) => (askIf.size > 0 ? [name, ...askIf.keys()] : [])),
     );
+    /** Positions of the options of each question that is perturbed as one set, with their largest number.
+     * @type {readonly {name: string, atMost: number, positions: readonly number[]}[]} */
+    this.sets = this.questions.flatMap(({ name, atMost, attributes }) => {
+      const first = this.names.indexOf(attributes[0].name);
+      return atMost === null ? [] : [{ name, atMost, positions: attributes.map((_, i) => first + i) }];
+    });
     /** Number of possible records. */
     this.size = this.shape.reduce((product, size) => product * size, 1n);
   }
@@ -113,7 +119,21 @@ export class Schema {
     this.attributes.forEach((attribute, j) => {
       codes.push(this.codeOf(attribute, answers, codes, needed.has(this.names[j])));
     });
+    this.checkSets(codes);
     return codes;
+  }
+
+  /** @param {readonly number[]} codes */
+  checkSets(codes) {
+    for (const { name, atMost, positions } of this.sets) {
+      const own = positions.map((j) => codes[j]).filter((code) => !Number.isNaN(code));
+      if (own.some((code) => code > 1) && new Set(own).size > 1) {
+        throw new RecordError(`'${name}': expected an answer to every option, or the same missing category of all`, name);
+      }
+      if (own.filter((code) => code === 1).length > atMost) {
+        throw new RecordError(`'${name}': expected at most ${atMost} chosen options`, name);
+      }
+    }
   }
 
   /**

@@ -38,6 +38,7 @@ from .merging import Merging
 from .model.fit import LoglinearModel
 from .model.tables import ModelTables
 from .reconstruction import reconstruction
+from .sets.reconstruction import SetReconstruction
 from .table import COVARIANCE_CELLS, Table, TableSource
 
 #: Largest table in a result: each cell takes about a kilobyte in a message.
@@ -230,6 +231,20 @@ class Estimator:
         """
         self.check([*attributes, *answering])
         return self._estimate(attributes, answering)
+
+    def numbers(self, question: str) -> Table | None:
+        """Estimate the number of chosen options of a question, among all people.
+
+        Returns
+        -------
+        Table or None
+            Shares of 0, 1, … options, and then of each missing category. None if reports do not
+            tell of it: for other questions than sets, in a domain, and by a model.
+        """
+        source = self.reconstruction
+        if not isinstance(source, SetReconstruction) or question not in source.schema.sets:
+            return None
+        return None if self._where else source.numbers(self.counts, question).sampled(self.fraction)
 
     def people(
         self, attributes: Sequence[str], answering: Sequence[str], quantile: float

@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import reduce
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -153,11 +155,15 @@ def survey_in_groups(survey: Survey) -> Survey:
     return read
 
 
-def records_of_cells(schema: Schema) -> Array:
+def records_of_cells(schema: Schema, among: Schema | None = None) -> Array:
     """Return the number of records that are consistent with all conditions, by cell of a table.
 
+    With `among`, the schema is a part of it, and all answers to the other options of a set in the
+    part are counted as well.
+
     Records have answers in detail, so a cell of groups has one for each combination of answers in
-    these groups. Conditions (`ask_if`) on attributes outside the schema are ignored.
+    these groups. Conditions (`ask_if`) on attributes outside the schema are ignored. Of a set, no
+    more options are chosen than can be, and either all of them have a missing category or none.
     """
     detail = in_detail(schema)
     conditions = {
@@ -196,10 +202,37 @@ def records_of_cells(schema: Schema) -> Array:
         for name, answers in condition.items():
             asked = asked & holds(detail.position(name), answers)
         records = records * (asked ^ holds(j, (NOT_ASKED,)))
+    for name, options in detail.sets.items():
+        others = 0 if among is None else len(among.sets[name]) - len(options)
+        records = records * _answers_to_sets(detail, options, others, order, places)
     for axis, kept in enumerate(order):
         first = np.unique([kind[0] for kind in kept], return_index=True)[1]
         records = np.add.reduceat(records, first, axis=axis)
     return records
+
+
+def _answers_to_sets(
+    detail: Schema,
+    options: Sequence[int],
+    others: int,
+    order: Sequence[Sequence[tuple[int, ...]]],
+    places: Sequence[NDArray[np.int64]],
+) -> Array:
+    """Return the number of answers to a set, by kinds of answers to some of its options.
+
+    Parameters
+    ----------
+    others : int
+        Number of other options that are counted.
+    """
+    codes = [np.array([kind[0] for kind in order[j]])[places[j]] for j in options]
+    chosen = sum((each == 1).astype(np.int64) for each in codes)
+    largest, smallest = reduce(np.maximum, codes), reduce(np.minimum, codes)
+    most = detail.at_most(detail.set_of[options[0]])
+    # More options can be chosen among the others.
+    ways = np.cumsum([comb(others, more) for more in range(most + 1)], dtype=np.float64)
+    answers = np.where(chosen <= most, ways[np.maximum(most - chosen, 0)], 0.0)
+    return np.where(largest < 2, answers, largest == smallest)
 
 
 def _grouped(schema: Schema) -> GroupedSchema:

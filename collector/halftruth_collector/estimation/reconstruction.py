@@ -7,6 +7,7 @@ from halftruth_shared import Perturbation, Survey
 from .channel_tables import RecordReconstruction
 from .groups import reading_of
 from .pooled.reconstruction import PooledReconstruction
+from .sets.reconstruction import SetReconstruction
 from .table import Reconstruction
 
 
@@ -28,4 +29,6 @@ def of_perturbation(perturbation: Perturbation) -> Reconstruction:
 def _reconstruction(perturbation: Perturbation) -> Reconstruction:
     if perturbation.reports_records:
         return RecordReconstruction(perturbation)
+    if perturbation.schema.sets:
+        return SetReconstruction(perturbation)
     return PooledReconstruction(perturbation)

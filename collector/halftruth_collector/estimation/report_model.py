@@ -6,15 +6,15 @@ product over the views.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from itertools import combinations
+from itertools import chain, combinations
 from math import prod
 
 import numpy as np
 import scipy
-from halftruth_shared import Channel, DomainTooLarge, Perturbation
+from halftruth_shared import Channel, DomainTooLarge, Perturbation, Schema
 from halftruth_shared.channels import Operator, SubsetChannel
 from halftruth_shared.channels.axes import Array
 from halftruth_shared.deadlines import check_deadline
@@ -23,6 +23,14 @@ from numpy.typing import NDArray
 
 from .counts import Counts
 from .groups import group_codes, group_sums, views_in_detail
+from .set_units import (
+    ClassOperator,
+    SetClasses,
+    memberships,
+    response_to_set,
+    units_of,
+    units_of_cells,
+)
 
 #: Number of pairs of a cell and a symbol that are examined at once.
 _AT_ONCE = 2**21
@@ -115,6 +123,9 @@ class ReportPart:
         Maps the table of `axes` to probabilities of reports: a `Channel` has an axis for each, any
         other operator one axis for all cells in row-major order.
     counts : ndarray, shape (*sizes of `unperturbed`, *reports)
+    units : tuple of tuple of int, optional
+        Axes of the units of a set about which the reports are. Such reports tell of each unit, with
+        the axes that are of no unit.
     """
 
     unperturbed: tuple[int, ...]
@@ -122,6 +133,16 @@ class ReportPart:
     shape: tuple[int, ...]
     operator: Operator | PairsOperator
     counts: Array
+    units: tuple[tuple[int, ...], ...] | None = None
+
+    def tells_of(self, axes: Collection[int]) -> bool:
+        """Return whether the reports identify the interaction of some axes."""
+        if not {*axes} <= {*self.margin}:
+            return False
+        if self.units is None:
+            return True
+        of_units = {*axes} & {*chain.from_iterable(self.units)}
+        return not of_units or any(of_units <= {*unit} for unit in self.units)
 
     @property
     def margin(self) -> tuple[int, ...]:
@@ -180,7 +201,7 @@ def with_reported(perturbation: Perturbation, attributes: Sequence[str]) -> list
         return sorted(attributes, key=schema.names.index)
     among = {*schema.positions(attributes)}
     views = views_in_detail(perturbation)
-    of_views = [(frozenset(view.positions), response_of(view).is_direct) for view in views]
+    of_views = [(frozenset(view.positions), _tells_margins(view)) for view in views]
     # A further attribute makes further pairs, but more views usable.
     while True:
         check_deadline()
@@ -211,7 +232,7 @@ def _parts_by_view(
     views, shape = views_in_detail(perturbation), perturbation.schema.shape
     order = np.argsort(counts.cells[:, -1], kind="stable")
     cells, numbers = counts.cells[order], counts.counts[order]
-    ends = np.searchsorted(cells[:, -1], [view.first + view.channel.reports for view in views])
+    ends = np.searchsorted(cells[:, -1], [view.first + view.symbols for view in views])
     public = perturbation.unperturbed_columns
     columns = [column for column, j in enumerate(public) if j in among]
     place = {j: axis for axis, j in enumerate(among)}
@@ -219,9 +240,16 @@ def _parts_by_view(
     sizes = tuple(shape[public[column]] for column in columns)
     for view, end, start in zip(views, ends, [0, *ends[:-1]], strict=True):
         kept = tuple(place[j] for j in view.positions if j in place)
-        response = response_of(view)
         if end == start or not (kept or known):
             continue
+        if view.options:
+            row = [cells[start:end, column] for column in columns]
+            counted = numbers[start:end], [*row, cells[start:end, -1] - view.first]
+            part = _part_of_set(perturbation.schema, view, among, known, *counted)
+            if part.margin:
+                yield part
+            continue
+        response = response_of(view)
         if not response.is_direct and len(kept) < len(view.positions):
             continue
         symbols = cells[start:end, -1] - view.first
@@ -240,6 +268,53 @@ def _parts_by_view(
         yield ReportPart(known, kept, margin, operator, table)
 
 
+def _tells_margins(view: View) -> bool:
+    """Return whether reports about a view tell of margins of its table."""
+    return bool(view.options) or response_of(view).is_direct
+
+
+def _part_of_set(
+    schema: Schema,
+    view: View,
+    among: Sequence[int],
+    known: tuple[int, ...],
+    numbers: NDArray[np.int64],
+    reports: Sequence[NDArray[np.integer]],
+) -> ReportPart:
+    """Return the reports of a view of a set; those about other units have the same probability.
+
+    Parameters
+    ----------
+    known : tuple of int
+        Axes of the attributes that reports state unperturbed.
+    reports : sequence of ndarray
+        Codes of these, and the symbol, of each distinct report.
+    """
+    groups = [j for j in among if j in view.others]
+    options = [j for j in among if j in view.options]
+    classes = SetClasses.of(view, groups, units_of(schema, options) if options else [])
+    if not classes.units:
+        options = []
+    sizes = tuple(schema.shape[among[axis]] for axis in known)
+    own = tuple(schema.shape[j] for j in options)
+    of_cells = np.zeros((0, 1))
+    if options:
+        of_cells = units_of_cells(schema, options, classes.units)
+    margin = np.repeat(np.arange(classes.cells), of_cells.shape[1])
+    chances = classes.chances(margin, np.tile(of_cells, (1, classes.cells)))
+    # People whom the survey excludes, as of more options than can be chosen, report something, too.
+    chances /= chances.sum(axis=1, keepdims=True)
+    place = np.ravel_multi_index(
+        (*reports[:-1], classes.of_symbols(reports[-1])), (*sizes, classes.number)
+    )
+    table = np.bincount(place, numbers, prod(sizes) * classes.number).astype(np.float64)
+    axes = tuple(among.index(j) for j in (*classes.kept, *options))
+    shape = (*sizes, *classes.sizes, *own)
+    told = tuple(tuple(map(among.index, unit)) for unit in classes.units if min(unit) >= 0)
+    counted = table.reshape(*sizes, -1)
+    return ReportPart(known, axes, shape, ClassOperator(chances), counted, told)
+
+
 def response_of(view: View) -> SubsetChannel:
     """Return the channel of a view whose reports are symbols."""
     assert isinstance(view.channel, SubsetChannel)  # noqa: S101 - all others report records
@@ -251,7 +326,8 @@ def report_probabilities(
 ) -> Array:
     """Return the probability of every report, given a table of some or all attributes.
 
-    The other attributes are uniform and independent of these.
+    The other attributes are uniform and independent of these. Of a set, all possible answers are
+    equally likely given those of its options in the table.
 
     Parameters
     ----------
@@ -281,7 +357,7 @@ def report_probabilities(
         check_deadline()
         margin = arranged.sum(axis=arrangement.others(view))
         chances = arrangement.chances(view, view.weight / total, margin)
-        result[:, view.first : view.first + view.channel.reports] = chances
+        result[:, view.first : view.first + view.symbols] = chances
     return result
 
 
@@ -331,7 +407,7 @@ class _Arrangement:
         """Return what its probabilities of reports depend on, but for its weight."""
         free, collapsed = self.free, view.collapsed
         asked = [(j if j in free or j in collapsed else None) for j in view.positions]
-        return view.response, view.shape, tuple(asked), collapsed
+        return view.response, view.shape, tuple(asked), collapsed, bool(view.options)
 
     def chances(self, view: View, weight: float, margin: Array) -> Array:
         """Return the probabilities of a view's reports, shape (rows, reports).
@@ -343,15 +419,35 @@ class _Arrangement:
         margin : ndarray
             The arranged table without `others`; further attributes of the view are uniform.
         """
-        for axis, (j, size) in enumerate(zip(view.positions, view.shape, strict=True), 1):
-            if j not in self.free:
+        axis, of_options = 0, list[int]()
+        for j, size in zip(view.positions, view.shape, strict=True):
+            if j in view.options and j not in self.free:
+                continue
+            axis += 1
+            if j in view.options:
+                of_options.append(axis)
+            elif j not in self.free:
                 # Also of an attribute that a table of groups has not in this form.
                 count = size if j not in view.collapsed else len(self.groups[j].T)
                 margin = np.expand_dims(margin, axis).repeat(count, axis) / count
             if j in view.collapsed:
                 margin = np.tensordot(self.groups[j], margin, axes=(1, axis))
                 margin = np.moveaxis(margin, 0, axis)
+        if view.options:
+            last = range(margin.ndim - len(of_options), margin.ndim)
+            margin = np.moveaxis(margin, of_options, list(last))
+            return self._of_set(view, margin) * weight
         return view.channel.forward(margin.reshape(len(margin), -1)) * weight
+
+    def _of_set(self, view: View, margin: Array) -> Array:
+        """Return the probabilities of the reports about a set, options of the table last."""
+        response = response_to_set(view)
+        known = memberships(view, [j for j in self.free if j in view.options])
+        people = margin.reshape(len(margin), response.groups, -1)
+        # γ can exceed all floating-point numbers, unlike its product with the share.
+        share, more = float(response.share), float(response.share * (response.gamma - 1))
+        chances = share * margin.reshape(len(margin), -1).sum(axis=1)[:, None, None]
+        return np.asarray((chances + more * (people @ known)).reshape(len(margin), -1))
 
 
 class ReportKinds:
@@ -359,7 +455,8 @@ class ReportKinds:
 
     Reports of one kind have proportional probabilities, whatever the table, so that nobody learns
     more from knowing which of them was sent. Hundreds of views of other attributes have few kinds.
-    As for `report_probabilities`, the other attributes are uniform and independent of these.
+    As for `report_probabilities`, the other attributes are uniform and independent of these, and
+    all possible answers to a set are equally likely given those of its options in the table.
 
     Parameters
     ----------
@@ -396,9 +493,9 @@ class ReportKinds:
             others = self._arrangement.others(view)
             sizes = [n for axis, n in enumerate(self._arrangement.sizes, 1) if axis not in others]
             chances = partial(self._arrangement.chances, view, view.weight / total)
-            if prod(sizes) * view.channel.reports > _MOST_PAIRS:
+            if prod(sizes) * view.symbols > _MOST_PAIRS:
                 self._parts.append((others, chances))
-                self.number += view.channel.reports
+                self.number += view.symbols
                 continue
             alone = np.eye(prod(sizes)).reshape(-1, *sizes)
             merged.setdefault(others, []).append(_without_proportional(chances(alone)))
@@ -646,7 +743,7 @@ def likelihood(
         max(view.positions) >= len(perturbation.schema.names)
         for view in views_in_detail(perturbation)
     )
-    if attributes is None and collapsed:
+    if attributes is None and (collapsed or perturbation.schema.sets):
         attributes = perturbation.schema.names
     if attributes is not None:
         return PartLikelihood(perturbation, counts, attributes)

@@ -20,6 +20,7 @@ from ..extras import import_extra
 from ..rational import Rational
 from ..responses import Columns, RandBelow, Response
 from ..schema import Question, Schema
+from ..set_responses import SetResponse
 from ..subset_responses import SubsetResponse
 from .report_space import ReportSpace
 
@@ -84,6 +85,9 @@ class View:
         Its first symbol; the symbols of all views are numbered consecutively.
     collapsed : frozenset of int
         Positions of its attributes of which it has groups of answers instead of answers.
+    options : tuple of int
+        Positions of the options of the question with several answers that it asks as one set. The
+        response then takes the cell of its other attributes, and the code of each option.
     """
 
     positions: tuple[int, ...]
@@ -92,7 +96,29 @@ class View:
     response: Response
     first: int = 0
     collapsed: frozenset[int] = frozenset()
+    options: tuple[int, ...] = ()
     _channel: "Operator | None" = field(default=None, init=False, repr=False)
+
+    @property
+    def others(self) -> tuple[int, ...]:
+        """Positions of its attributes that are not options of a set."""
+        return tuple([j for j in self.positions if j not in self.options])
+
+    @property
+    def symbols(self) -> int:
+        """Number of its symbols, where a report is one."""
+        assert isinstance(self.response, SubsetResponse | SetResponse)  # noqa: S101
+        return self.response.symbols
+
+    def codes(self, record: Sequence[int], attributes: Sequence[Attribute]) -> tuple[int, ...]:
+        """Return what the response takes: the cell of a record, and the codes of a set."""
+        cell = 0
+        for j, size in zip(self.positions, self.shape, strict=True):
+            if j not in self.options:
+                grouped = j in self.collapsed
+                code = attributes[j].groups.codes[record[j]] if grouped else record[j]
+                cell = cell * size + code
+        return (cell, *[record[j] for j in self.options])
 
     @property
     def channel(self) -> "Operator":
@@ -253,7 +279,7 @@ class Perturbation:
     @property
     def reports_records(self) -> bool:
         """True if a report is itself a record, with a column for each attribute."""
-        return not isinstance(self.views[0].response, SubsetResponse)
+        return not isinstance(self.views[0].response, SubsetResponse | SetResponse)
 
     def channel(self, attributes: Sequence[str]) -> "Channel | None":
         """Return the channel of the table of some attributes; None if reports are not records."""
@@ -271,8 +297,7 @@ class Perturbation:
             return ReportSpace(schema.names, schema.shape)
         names = [schema.names[j] for j in self.unperturbed_columns]
         sizes = [schema.shape[j] for j in self.unperturbed_columns]
-        assert isinstance(last.response, SubsetResponse)  # noqa: S101 - all others report records
-        return ReportSpace((*names, SYMBOL), (*sizes, last.first + last.response.symbols))
+        return ReportSpace((*names, SYMBOL), (*sizes, last.first + last.symbols))
 
     def report(
         self, record: Sequence[int], randbelow: RandBelow = secrets.randbelow
@@ -327,11 +352,7 @@ class Perturbation:
             return self.views[0].response.draw(record, randbelow)
         drawn = randbelow(self.cumulative_weights[-1])
         view = self.views[bisect_right(self.cumulative_weights, drawn)]
-        cell = 0
-        for j, size in zip(view.positions, view.shape, strict=True):
-            groups = self.schema.attributes[j].groups
-            cell = cell * size + (groups.codes[record[j]] if j in view.collapsed else record[j])
-        [symbol] = view.response.draw((cell,), randbelow)
+        [symbol] = view.response.draw(view.codes(record, self.schema.attributes), randbelow)
         return (*[record[j] for j in self.unperturbed_columns], view.first + symbol)
 
     @cached_property
@@ -351,8 +372,11 @@ class Perturbation:
         view = self._view_of(checked)
         names = [
             f"{self.schema.names[j]}{' (group)' if j in view.collapsed else ''}"
-            for j in view.positions
+            for j in view.others
         ]
+        if view.options:
+            pairs = isinstance(view.response, SetResponse) and view.response.pairs
+            names.append(f"{self.schema.set_of[view.options[0]]}{' (pairs)' if pairs else ''}")
         about = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
         return {**decoded, SYMBOL: f"code {checked[-1]} about {about}"}
 
@@ -528,8 +552,15 @@ class Perturbation:
 def perturb_records(mechanism: Mechanism, schema: Schema, response: Response) -> Perturbation:
     """Return the perturbation of a mechanism whose reports are themselves records.
 
-    Raises ParameterError if answers are collapsed, since such a report is about all answers.
+    Raises ParameterError if answers are collapsed or a question with several answers is one set,
+    since such a report is about all answers.
     """
+    for name in schema.sets:
+        raise ParameterError(
+            f"attribute '{name}': at_most: expected with kind = \"split-questionnaire\" alone, not"
+            f" with {mechanism.kind}",
+            field="at_most",
+        )
     for attribute in schema.attributes:
         if attribute.collapsed is not None:
             raise ParameterError(

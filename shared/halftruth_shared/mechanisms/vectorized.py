@@ -31,11 +31,15 @@ from ..sampling import (
     simulated_draw_below,
     simulated_randbelow,
 )
-from ..schema import Schema
+from ..schema import Schema, incomplete_set, too_many_chosen
+from ..set_responses import SetResponse
 from ..subset_responses import PairResponse, SubsetResponse
-from .base import Perturbation
+from .base import Perturbation, View
 
 Integers = NDArray[np.int64]
+
+#: Largest number of members of padded sets in memory.
+_AT_ONCE = 2**24
 
 
 def check_records(schema: Schema, codes: NDArray[np.integer] | Sequence[Sequence[int]]) -> Integers:
@@ -61,7 +65,14 @@ def check_records(schema: Schema, codes: NDArray[np.integer] | Sequence[Sequence
             f"attribute '{schema.names[j]}': expected codes from 0 to {schema.shape[j] - 1}",
             field=schema.names[j],
         )
-    return array.astype(np.int64, copy=False)
+    checked = array.astype(np.int64, copy=False)
+    for name, positions in schema.sets.items():
+        own = checked[:, positions]
+        if ((own.max(axis=1) > 1) & (own.min(axis=1) < own.max(axis=1))).any():
+            raise incomplete_set(name)
+        if ((own == 1).sum(axis=1) > schema.at_most(name)).any():
+            raise too_many_chosen(name, schema.at_most(name))
+    return checked
 
 
 def draw_reports(
@@ -100,48 +111,50 @@ class _Sampler:
 
     def __init__(self, perturbation: Perturbation) -> None:
         self._perturbation, views = perturbation, perturbation.views
-        #: The responses of the views, one for each way of drawing a symbol.
-        self._responses = tuple({_way(view.response): view.response for view in views}.values())
+        #: A view for each way of drawing a symbol.
+        self._responses = tuple({_way(view): view for view in views}.values())
         #: Positions of attributes of which some view has groups of answers.
         self._collapsed = sorted(frozenset[int]().union(*(view.collapsed for view in views)))
         #: Largest number of equally likely outcomes of one draw.
         self.outcomes: int = max(
             perturbation.cumulative_weights[-1],
-            *(response.outcomes for response in self._responses),
+            *(view.response.outcomes for view in self._responses),
         )
         self._view_columns = None if perturbation.reports_records else self._find_view_columns()
 
     def _find_view_columns(self) -> _ViewColumns:
         schema, views = self._perturbation.schema, self._perturbation.views
         groups = {j: len(schema.names) + k for k, j in enumerate(self._collapsed)}
-        longest = max(len(view.positions) for view in views)
+        longest = max(len(view.others) for view in views)
         columns, strides = np.zeros((2, len(views), longest), dtype=np.int64)
         for row, view in enumerate(views):
-            columns[row, : len(view.positions)] = [
-                groups[j] if j in view.collapsed else j for j in view.positions
-            ]
-            strides[row, : len(view.shape)] = [
-                math.prod(view.shape[axis + 1 :]) for axis in range(len(view.shape))
+            sizes = dict(zip(view.positions, view.shape, strict=True))
+            others = view.others
+            columns[row, : len(others)] = [groups[j] if j in view.collapsed else j for j in others]
+            strides[row, : len(others)] = [
+                math.prod(sizes[j] for j in others[axis + 1 :]) for axis in range(len(others))
             ]
         first = np.array([view.first for view in views])
-        numbers = {_way(response): number for number, response in enumerate(self._responses)}
-        number = np.array([numbers[_way(view.response)] for view in views])
+        numbers = {_way(view): number for number, view in enumerate(self._responses)}
+        number = np.array([numbers[_way(view)] for view in views])
         return _ViewColumns(columns, strides, first, number)
 
     def draw(self, records: Integers, draw: DrawBelow) -> Integers:
         """Draw the reports of checked records, of shape (N, M)."""
         if self._view_columns is None:
-            return draw_many(self._responses[0], records, draw)
+            return draw_many(self._responses[0].response, records, draw)
         of, weights = self._view_columns, self._perturbation.cumulative_weights
         drawn = draw(weights[-1], len(records))
         view = np.searchsorted(np.array(weights), drawn, side="right")
         own = np.take_along_axis(self._with_groups(records), of.columns[view], axis=1)
         cells = np.einsum("ij,ij->i", own, of.strides[view])
         symbols, numbers = of.first[view], of.number[view]
-        for one, response in enumerate(self._responses):
+        for one, alike in enumerate(self._responses):
             chosen = np.flatnonzero(numbers == one)
             if chosen.size:
-                symbols[chosen] += draw_many(response, cells[chosen, None], draw)[:, 0]
+                options = records[chosen][:, list(alike.options)]
+                codes = np.column_stack([cells[chosen], options])
+                symbols[chosen] += draw_many(alike.response, codes, draw)[:, 0]
         unperturbed = records[:, list(self._perturbation.unperturbed_columns)]
         return np.column_stack([unperturbed, symbols])
 
@@ -153,8 +166,11 @@ class _Sampler:
         return np.column_stack([records, *columns]) if columns else records
 
 
-def _way(response: Response) -> Hashable:
-    """Return the same value for responses that draw in the same way."""
+def _way(view: View) -> Hashable:
+    """Return the same value for views that draw in the same way."""
+    response = view.response
+    if view.options:
+        return response, view.options
     if isinstance(response, SubsetResponse):
         # Geometries with the same points draw alike, whatever their numbers of cells.
         return response.symbols, response.prime, type(response)
@@ -259,3 +275,36 @@ def _(
     first += first >= cells
     second = np.where(in_subset, cells, larger + (larger >= cells))
     return pair_numbers(first, second)
+
+
+@draw_many.register(SetResponse)
+def _(response: SetResponse, codes: Integers, draw: DrawBelow) -> Integers:
+    own, other = response.gamma.as_integer_ratio()
+    drawn, chances = draw(response.outcomes, len(codes)), own * response.most
+    symbols = np.empty(len(codes), dtype=np.int64)
+    step = max(1, _AT_ONCE // response.block)
+    for start in range(0, len(codes), step):
+        rows = slice(start, start + step)
+        padded = _padded(response, codes[rows])
+        inside = drawn[rows] < chances
+        place = np.where(inside, drawn[rows] // own, (drawn[rows] - chances) // other)
+        outside = place.copy()
+        for member in padded.T:
+            outside += outside >= member
+        member = np.minimum(place, response.most - 1)
+        symbols[rows] = np.where(inside, padded[np.arange(len(padded)), member], outside)
+    return symbols[:, np.newaxis]
+
+
+def _padded(response: SetResponse, codes: Integers) -> Integers:
+    """Return the symbols of the padded sets, shape (N, m), as `SetResponse.padded` does."""
+    cells, own = codes[:, 0], codes[:, 1:]
+    if response.pairs:
+        smaller, larger = cells_of_pairs(np.arange(response.units))
+        units = (own[:, smaller] == 1) & (own[:, larger] == 1)
+    else:
+        categories = np.arange(2, 2 + response.missing)
+        units = np.concatenate([own == 1, own[:, :1] == categories], axis=1)
+    wanting = response.most - units.sum(axis=1)
+    members = np.concatenate([units, np.arange(response.most) < wanting[:, None]], axis=1)
+    return np.nonzero(members)[1].reshape(len(codes), -1) + cells[:, None] * response.block

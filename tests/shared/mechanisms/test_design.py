@@ -50,7 +50,7 @@ def design(schema, lengths, gamma=NINETEEN, public=()):
     importance = lengths if isinstance(lengths, dict) else dict.fromkeys(lengths, 1.0)
     parameters = response_parameters(gamma)
     weights = tuple(importance.items())
-    classes = choose_views(schema, gamma, frozenset(public), weights, *parameters)
+    classes = choose_views(schema, gamma, frozenset(public), weights, *parameters).classes
     check_views(schema, classes, public)
     return classes, enumerate_views(schema, classes, gamma, *parameters)
 

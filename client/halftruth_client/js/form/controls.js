@@ -175,6 +175,16 @@ class Controls {
     const { answer, answers, id, words } = this;
     const { question, attributes } = this.asked;
     const boxes = () => [...options, ...apart].map(inputOf);
+    const most = question.atMost ?? attributes.length;
+    const full = element("p", { class: "help", role: "status" });
+    // As many options as can be chosen: no other can be added before one is removed.
+    const limit = () => {
+      const inputs = options.map(inputOf);
+      const isFull = question.atMost !== null && inputs.filter(({ checked }) => checked).length >= most;
+      for (const input of inputs) input.disabled = isFull && !input.checked;
+      const text = isFull && most < options.length ? words.say("severalFull", { most }) : "";
+      if (full.textContent !== text) full.textContent = text;
+    };
     const settle = (/** @type {HTMLInputElement} */ box) => {
       const alone = apart.map(inputOf);
       for (const other of boxes()) {
@@ -184,6 +194,7 @@ class Controls {
       const ticked = boxes().filter(({ checked }) => checked);
       const instead = ticked.find((other) => alone.includes(other))?.value;
       const chosen = new Set(ticked.map(({ value }) => value));
+      limit();
       this.change(
         attributes.map(({ name }) => [
           name,
@@ -203,9 +214,12 @@ class Controls {
         this.tick(question.name, category, this.textOf(category), answer === category, settle),
       ),
     ];
+    limit();
+    const hint = question.atMost === null ? words.say("severalHint") : words.say("severalAtMost", { most });
     return [
-      element("p", { class: "help", id: `${id}-hint` }, words.say("severalHint")),
+      element("p", { class: "help", id: `${id}-hint` }, hint),
       element("div", { class: "options" }, ...options),
+      ...(question.atMost === null ? [] : [full]),
       element("div", { class: "options apart" }, ...apart),
     ];
   }

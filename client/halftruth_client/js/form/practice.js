@@ -5,6 +5,7 @@
 
 import { Columns } from "../mechanisms/columns.js";
 import { Mixture } from "../mechanisms/mixture.js";
+import { SetOfOptions } from "../mechanisms/set.js";
 import { randomBelow } from "../sampling.js";
 import { readNumber } from "./numbers.js";
 import { button, buttons, element, view } from "./views.js";
@@ -39,11 +40,11 @@ const LISTED = 5;
  */
 
 /** The practice of a mechanism, perhaps of a view. Null if nothing is perturbed, if views have different
- * probabilities, or if there are too many answers for one question.
+ * probabilities, if there are too many answers for one question, or if a question has several answers.
  * @type {(mechanism: Mechanism, view?: number | null) => Practice | null} */
 export function practiceOf(mechanism, view) {
   const [response, ...others] = mechanism.responses(view);
-  if (others.length > 0) return null;
+  if (others.length > 0 || /** @type {unknown} */ (response) instanceof SetOfOptions) return null;
   const isSame = (/** @type {number} */ code, /** @type {number} */ sent) => code === sent;
   if (response instanceof Columns) {
     // One of the questions that are perturbed independently.

@@ -34,6 +34,12 @@ export function receipt(survey, report, words, { record = null, relay = null } =
   const labelOf = (/** @type {number} */ j) => words.label(attributes[j]);
   const groupsOf = (/** @type {number} */ j) =>
     words.say("inGroup", { label: labelOf(j), groups: words.groups(attributes[j]) });
+  /** All options of a question that is perturbed as one set have the same label here. */
+  const shownOf = (/** @type {number} */ j) => {
+    const set = schema.sets.find(({ positions }) => positions.includes(j));
+    const question = set && schema.questions.find(({ name }) => name === set.name);
+    return question ? question.labelIn(words.language) : labelOf(j);
+  };
   const { codes, symbol } = mechanism.contents(report.values);
   const lines = codes.map(([j, code, others]) => {
     const also = others ? `\n${words.say("alsoOthers", { figure: words.frequency(others) })}` : "";
@@ -51,7 +57,7 @@ export function receipt(survey, report, words, { record = null, relay = null } =
     isDrawn = some < all;
     lines.push({
       label: isDrawn ? words.say("picked", { some, all, count: some }) : words.say("reportedOn"),
-      value: positions.map((j) => (collapsed.includes(j) ? groupsOf(j) : labelOf(j))).join("\n"),
+      value: [...new Set(positions.map((j) => (collapsed.includes(j) ? groupsOf(j) : shownOf(j))))].join("\n"),
     });
     const reported = [...positions, ...apart].map((j) => schema.names[j]);
     const decided = filterQuestions(schema, reported).map((question) => question.labelIn(words.language));

@@ -67,6 +67,7 @@ legend, .label { display: block; font-weight: 600; margin: 0 0 0.25em; padding: 
   cursor: pointer; overflow-wrap: anywhere;
 }
 .option:has(:checked) { border-color: var(--accent); box-shadow: inset 0 0 0 1px var(--accent); }
+.option:has(:disabled) { color: var(--muted); cursor: not-allowed; }
 .option:has(:focus-visible), select:focus-visible, button:focus-visible, summary:focus-visible, a:focus-visible {
   outline: 3px solid var(--accent); outline-offset: 2px;
 }

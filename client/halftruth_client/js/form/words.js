@@ -171,6 +171,8 @@ export const ENGLISH = {
   takeBack: "Take my answer back",
   choose: "Choose …",
   severalHint: "Choose all that apply.",
+  severalAtMost: "Choose all that apply, at most {most}.",
+  severalFull: "{most} are chosen, which is the most. To choose another, first remove one.",
   none: "None of these",
   wholeNumber: "A whole number from {minimum} to {maximum}.",
   number: "A number from {minimum} to {maximum}.",

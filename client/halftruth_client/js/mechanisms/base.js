@@ -32,7 +32,8 @@ import { ONE } from "../rational.js";
  * @typedef {{least: Rational, most: Rational}} Fit
  *
  * Exact random response to the answers of a view, given by their codes. `Columns` and `Mixture` report
- * codes, too; a `Subset` has a single code, the cell of the answers, and reports a single symbol.
+ * codes, too; a `Subset` has a single code, the cell of the answers, and reports a single symbol; a
+ * `SetOfOptions` also has the code of each option.
  *
  * @typedef {object} Response
  * @property {(codes: readonly number[], below: RandomBelow) => number[]} draw
@@ -64,6 +65,8 @@ import { ONE } from "../rational.js";
  * @property {readonly number[]} shape
  *   Number of categories, or of groups, of each attribute; cells are numbered in row-major order.
  * @property {readonly number[]} collapsed Positions of its attributes of which it has groups of answers.
+ * @property {readonly number[]} options
+ *   Positions of the options of the question that it asks as one set; cells are those of its other attributes.
  * @property {number} until Cumulative weight of the views up to this one.
  * @property {number} first Its first symbol; the symbols of all views are numbered consecutively.
  * @property {AnyResponse} response
@@ -91,8 +94,12 @@ export class Mechanism {
     if (this.reportsRecords && collapsed !== undefined) {
       throw new SurveyError(`'${collapsed.name}': collapsed: expected with split-questionnaire alone`, collapsed.name);
     }
+    const [set] = schema.sets;
+    if (this.reportsRecords && set !== undefined) {
+      throw new SurveyError(`'${set.name}': at_most: expected with split-questionnaire alone`, set.name);
+    }
     const positions = schema.names.map((_, j) => j);
-    const everything = { positions, shape: [], until: 1, first: 0, collapsed: [] };
+    const everything = { positions, shape: [], until: 1, first: 0, collapsed: [], options: [] };
     this.views = views ?? [{ ...everything, response: /** @type {AnyResponse} */ (response) }];
     /** Answers that a report can prove, by attribute.
      * @type {ReadonlyMap<string, Provable>} */
@@ -165,12 +172,13 @@ export class Mechanism {
     return [...this.unperturbed.map((j) => codes[j]), ...sent.map((value) => drawn.first + value)];
   }
 
-  /** Codes that a response takes: all of a record, or the cell.
+  /** Codes that a response takes: all of a record; or the cell, and the code of each option of a set.
    * @type {(view: View, codes: readonly number[]) => readonly number[]} */
-  #input({ positions, shape, collapsed }, codes) {
+  #input({ positions, shape, collapsed, options }, codes) {
     if (this.reportsRecords) return codes;
     const code = (/** @type {number} */ j) => (collapsed.includes(j) ? this.#groupsOf(j)[codes[j]] : codes[j]);
-    return [positions.reduce((sum, j, i) => sum * shape[i] + code(j), 0)];
+    const cell = positions.reduce((sum, j, i) => (options.includes(j) ? sum : sum * shape[i] + code(j)), 0);
+    return [cell, ...options.map((j) => codes[j])];
   }
 
   /** Code of the group of each answer to a collapsed attribute.

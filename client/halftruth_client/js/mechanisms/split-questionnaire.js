@@ -6,6 +6,7 @@
 import { SurveyError } from "../errors.js";
 import { readGamma } from "./parameters.js";
 import { isPrime } from "./projective.js";
+import { SetOfOptions } from "./set.js";
 import { Subset } from "./subset.js";
 import { expand, isWithin, positionsOf, readClasses } from "./views.js";
 
@@ -36,7 +37,29 @@ export const splitQuestionnaire = {
     if (protect !== undefined) {
       throw new SurveyError(`public: '${protect.name}': expected sensitive = false, and no collapsed`, "public");
     }
+    const open = schema.sets.find(({ positions }) => positions.some((j) => unperturbed.includes(j)));
+    if (open !== undefined) throw new SurveyError(`public: options of '${open.name}': expected no at_most`, "public");
     const classes = readClasses(parameters.views, schema, unperturbed);
-    return { unperturbed, views: expand(schema, classes, (cells) => new Subset(gamma, cells, prime, direct, Number(pairs ?? 0))) };
+    const views = expand(schema, classes, (cells, asSet) => {
+      if (asSet === undefined) return new Subset(gamma, cells, prime, direct, Number(pairs ?? 0));
+      const { set, pairs: isOfPairs } = asSet;
+      const missing = schema.attributes[set.positions[0]].missing.length;
+      return new SetOfOptions(gamma, set.positions.length, set.atMost, missing, cells, isOfPairs);
+    });
+    checkPairs(views);
+    return { unperturbed, views };
   },
 };
+
+/** Check that there is a view of options for each view of pairs of options.
+ * @param {readonly import("./base.js").View[]} views */
+function checkPairs(views) {
+  const isOf = (/** @type {import("./base.js").View} */ { response }, /** @type {boolean} */ pairs) =>
+    /** @type {unknown} */ (response) instanceof SetOfOptions && response.pairs === pairs;
+  const alone = views.filter((view) => isOf(view, false));
+  for (const view of views.filter((view) => isOf(view, true))) {
+    if (!alone.some(({ positions }) => view.positions.every((j) => positions.includes(j)))) {
+      throw new SurveyError("views: expected a view of the options themselves for each of pairs of options", "views");
+    }
+  }
+}

@@ -7,7 +7,7 @@ const MOST_CELLS = 2 ** 20;
 const MOST_VIEWS = 2 ** 17;
 const MOST_SYMBOLS = 2 ** 32 - 1;
 const MOST_WEIGHT = 2 ** 32 - 1;
-const MEMBERS = ["attributes", "choose", "weight"];
+const MEMBERS = ["attributes", "choose", "weight", "pairs"];
 
 /** Shared by all views without groups, since there can be many.
  * @type {readonly number[]} */
@@ -15,11 +15,15 @@ const NONE = [];
 
 /**
  * @import { View } from "./base.js"
+ * @import { SetOfOptions } from "./set.js"
  * @import { Subset } from "./subset.js"
  *
  * Views of equal weight: all choices of `sizes[k]` positions from the k-th group.
  *
- * @typedef {{groups: number[][], sizes: number[], weight: number}} ViewClass
+ * The first option of a question that is perturbed as one set stands for it; with `pairs`, views of it are
+ * of the pairs of its options.
+ *
+ * @typedef {{groups: number[][], sizes: number[], weight: number, pairs: boolean}} ViewClass
  */
 
 /** Read the classes of views of a survey document.
@@ -27,7 +31,8 @@ const NONE = [];
 export function readClasses(written, schema, unperturbed) {
   if (!Array.isArray(written)) throw wrong("expected a list");
   const classes = written.map((document) => readClass(document, schema));
-  const viewed = new Set(classes.flatMap(({ groups }) => groups.flat()));
+  const asked = classes.flatMap(({ groups }) => groups.flat());
+  const viewed = new Set(asked.flatMap((j) => setOf(schema, j)?.positions ?? [j]));
   const wanting = schema.names.find((_, j) => viewed.has(j) === unperturbed.includes(j));
   if (wanting !== undefined) {
     throw wrong(`'${wanting}': expected every attribute that is not public, and no other`);
@@ -43,12 +48,17 @@ export function readClasses(written, schema, unperturbed) {
 
 /** @type {(written: unknown, schema: import("../schema.js").Schema) => ViewClass} */
 function readClass(written, schema) {
-  const { attributes, choose, weight } = membersOf(written, MEMBERS, "views");
+  const { attributes, choose, weight, pairs = false } = membersOf(written, MEMBERS, "views");
   if (!Array.isArray(attributes) || !attributes.every(Array.isArray)) {
     throw wrong("attributes: expected lists of names");
   }
-  positionsOf(attributes.flat(), schema, "views");
-  const groups = attributes.map((group) => positionsOf(group, schema, "views"));
+  const named = attributes.map((group) => group.map((/** @type {unknown} */ name) => firstOf(name, schema)));
+  positionsOf(named.flat(), schema, "views");
+  const groups = named.map((group) => positionsOf(group, schema, "views"));
+  const isOfSet = groups.flat().some((j) => setOf(schema, j));
+  if (typeof pairs !== "boolean" || (pairs && !isOfSet)) {
+    throw wrong("pairs: expected true or false, and true with a question with at_most");
+  }
   const sizes = choose ?? groups.map((group) => group.length);
   const fits =
     Array.isArray(sizes) &&
@@ -60,7 +70,21 @@ function readClass(written, schema) {
   if (!isWithin(weight, 1, MOST_WEIGHT)) {
     throw wrong(`weight: expected an integer from 1 to ${MOST_WEIGHT}`);
   }
-  return { groups, sizes, weight: Number(weight) };
+  return { groups, sizes, weight: Number(weight), pairs };
+}
+
+/** The set with an option; undefined for other attributes.
+ * @type {(schema: import("../schema.js").Schema, j: number) => import("../schema.js").Schema["sets"][number] | undefined} */
+function setOf({ sets }, j) {
+  return sets.find(({ positions }) => positions.includes(j));
+}
+
+/** Name of the first option of a set that is named in a view; other names are returned themselves.
+ * @type {(name: unknown, schema: import("../schema.js").Schema) => unknown} */
+function firstOf(name, schema) {
+  const named = schema.sets.find((set) => set.name === name);
+  if (named !== undefined) return schema.names[named.positions[0]];
+  return setOf(schema, schema.names.indexOf(String(name))) ? undefined : name;
 }
 
 /** @type {(names: unknown, schema: import("../schema.js").Schema, field: string) => number[]} */
@@ -75,18 +99,20 @@ export function positionsOf(names, schema, field) {
 
 /** All views, class by class. Within a class, the subset of the last group changes fastest; subsets of a
  * group are in lexicographic order of their positions.
- * @type {(schema: import("../schema.js").Schema, classes: readonly ViewClass[], respond: (cells: number) => Subset) => View[]} */
+ * @typedef {{set: import("../schema.js").Schema["sets"][number], pairs: boolean}} AsSet
+ * @type {(schema: import("../schema.js").Schema, classes: readonly ViewClass[],
+ *   respond: (cells: number, asSet: AsSet | undefined) => Subset | SetOfOptions) => View[]} */
 export function expand(schema, classes, respond) {
   const sizes = schema.shape.map(Number);
   const grouped = schema.attributes.map(({ groups }) => groups?.names.length ?? 0);
   const hasGroups = grouped.some(Boolean);
-  /** @type {Map<number, Subset>} */
+  /** @type {Map<string, Subset | SetOfOptions>} */
   const responses = new Map();
   /** @type {View[]} */
   const views = [];
   let until = 0;
   let first = 0;
-  for (const { groups, sizes: chosen, weight } of classes) {
+  for (const { groups, sizes: chosen, weight, pairs } of classes) {
     /** Unions of one subset of each group; that of the last changes fastest.
      * @type {number[][]} */
     const unions = groups.reduce(
@@ -97,18 +123,22 @@ export function expand(schema, classes, respond) {
       /** @type {number[][]} */ ([[]]),
     );
     for (const union of unions) {
-      const positions = union.sort((a, b) => a - b);
+      const [set, ...more] = union.flatMap((j) => setOf(schema, j) ?? []);
+      if (more.length > 0) throw wrong("expected one question with at_most in each, or none");
+      const options = set?.positions ?? NONE;
+      const positions = union.flatMap((j) => setOf(schema, j)?.positions ?? [j]).sort((a, b) => a - b);
       const collapsed = hasGroups && positions.length > 1 ? positions.filter((j) => grouped[j]) : NONE;
       const shape = positions.map((j) => (collapsed.includes(j) ? grouped[j] : sizes[j]));
-      const cells = shape.reduce((product, size) => product * size, 1);
+      const cells = shape.reduce((product, size, i) => (options.includes(positions[i]) ? product : product * size), 1);
       if (cells > MOST_CELLS) throw wrong(`expected at most ${MOST_CELLS} cells of each`);
-      let response = responses.get(cells);
+      const key = JSON.stringify([cells, set?.name, pairs]);
+      let response = responses.get(key);
       if (response === undefined) {
-        response = respond(cells);
-        responses.set(cells, response);
+        response = respond(cells, set && { set, pairs });
+        responses.set(key, response);
       }
       until += weight;
-      views.push({ positions, shape, until, first, response: /** @type {any} */ (response), collapsed });
+      views.push({ positions, shape, until, first, response: /** @type {any} */ (response), collapsed, options });
       first += response.symbols;
     }
   }

@@ -161,6 +161,8 @@ function offered(field) {
   if (type === "matrix") Object.assign(question, { eachRowRequired: isRequired, rows: items });
   else question.isRequired = isRequired;
   if (question.choices === undefined) return field;
+  const most = parts[0].attribute.question?.atMost ?? null;
+  if (most !== null && "maxSelectedChoices" in question) question.maxSelectedChoices = most;
   const [other] = more(question, ["other"]).filter((item) => isWhole || items.includes(item));
   question.choices = isWhole ? question.choices : items.filter((item) => item !== question.otherItem);
   if (other) {

@@ -33,7 +33,7 @@ MODEL_CELLS = 2**18
 
 def is_identified(term: Collection[int], parts: Sequence[ReportPart]) -> bool:
     """Return whether the reports identify an interaction."""
-    return any(set(part.margin).issuperset(term) for part in parts)
+    return any(part.tells_of(term) for part in parts)
 
 
 def schema_of(whole: Schema, attributes: Sequence[str] | None) -> Schema:
@@ -76,11 +76,11 @@ def off_the_edge(shares: Array, reports: int) -> Array:
 
 
 def feasible(schema: Schema) -> NDArray[np.bool_] | None:
-    """Return the cells that are consistent with the routing (`ask_if`) of the questionnaire.
+    """Return the cells that are consistent with the routing (`ask_if`) and the sets of a survey.
 
     Conditions on attributes outside the schema are ignored. None if all cells are feasible.
     """
-    if not schema.conditional:
+    if not schema.conditional and not schema.sets:
         return None
     return records_of_cells(schema) > 0
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 from halftruth_shared import Mechanism, RandomizedResponse, Schema, Survey
+from halftruth_shared.attribute import MultipleResponse
 
 from ..bounds import Array
 from ..counts import Counts
@@ -82,9 +83,18 @@ def _expected_reports(survey: Survey) -> Counts:
     return Counts.from_cells(survey, cells, expected)
 
 
+def _without_limit(question: MultipleResponse | None) -> MultipleResponse | None:
+    return None if question is None else replace(question, at_most=None)
+
+
 def _parameters(schema: Schema, design: Design, people: Array) -> Array:
     """Return θ of the model of people with these shares, from their unperturbed answers."""
-    public = with_attributes(schema, [replace(each, sensitive=False) for each in schema.attributes])
+    # Options of a set are unperturbed one by one.
+    alone = [
+        replace(each, sensitive=False, question=_without_limit(each.question))
+        for each in schema.attributes
+    ]
+    public = with_attributes(schema, alone)
     unperturbed = RandomizedResponse(dict.fromkeys(public.names, "1"))
     survey = Survey("people", "People", public, unperturbed)
     number = np.rint(people / people.sum() * _PEOPLE).astype(np.int64)

@@ -144,7 +144,7 @@ class Expectation:
             table = self.people(names)
         else:
             part = schema_of(self.schema, names)
-            even = records_of_cells(part)
+            even = records_of_cells(part, self.schema)
             table = even.transpose([part.names.index(name) for name in names])
         shares = np.asarray(table / table.sum())
         if self.rare is None or self.rare[0] not in names:

@@ -40,6 +40,8 @@ class ReportInfluence:
         Positions of the attributes of the table that are not public, in increasing order.
     by_view : ndarray, shape (V,)
         N_v, or proportional to it.
+    apart : ndarray of bool, shape (V,), optional
+        Views whose reports `weights_of` describes one by one, and `reports_of_cells` leaves out.
     """
 
     views: Sequence[View]
@@ -47,6 +49,7 @@ class ReportInfluence:
     positions: tuple[int, ...]
     by_view: Array
     overlaps: Overlaps
+    apart: NDArray[np.bool_] | None = None
 
     def effective(self, table: Array) -> Array:
         """Effective reports of each cell, of the views about all of its attributes.
@@ -106,7 +109,7 @@ class ReportInfluence:
         for kind, count, weights in self._weights(known):
             chances = np.ones((cells, 1))
             if kind is not None:
-                inside = self._margin_of(kind)
+                inside = self._margin_of(_within(kind[2]))
                 chances = _chances(kind, np.eye(inside.max() + 1))[inside]
             yield ReportDistribution(count, _blocks(known, chances), weights)
 
@@ -127,8 +130,34 @@ class ReportInfluence:
                 )
             yield kind, count, _blocks(known, strength / cells * self._sums(kind) + even)
             reports -= count
+        if self.apart is not None:
+            reports -= float(self.by_view[self.apart].sum())
         if reports > _ROUNDING * self.by_view.sum() and known > 1:
             yield None, reports, _blocks(known, np.full((1, cells), even))
+
+    def weights_of(self, number: int, known: int) -> Array:
+        """Return the weights of the reports of a view of k-ary randomized response.
+
+        Parameters
+        ----------
+        number : int
+            Number of the view.
+        known : int
+            Number of combinations of public answers.
+
+        Returns
+        -------
+        ndarray, shape (known · cells of the margin, known · cells)
+            A row for each public answer and cell of the margin that the view asks about.
+        """
+        cells, asked = prod(self.overlaps.sizes), self.views[number].positions
+        within = [axis for axis, j in enumerate(self.positions) if j in asked]
+        weights = np.full((1, cells), 1 / (float(self.by_view.sum()) * cells))
+        if within:
+            strength = float(self.columns.strength[number] / self.columns.scale[number])
+            kernel = self._kernel(within)[self._margin_of(within)].T
+            weights = weights + strength / cells * kernel
+        return _blocks(known, weights)
 
     def largest_weight(self) -> float:
         """Return the largest weight of a report for a cell, if `by_view` are shares of reports."""
@@ -152,14 +181,15 @@ class ReportInfluence:
         """
         if kind in self._kept:
             return self._kept[kind]
-        sums = _by_symbol(kind, self._kernel(_within(kind[2])))[self._margin_of(kind)].T
+        within = _within(kind[2])
+        sums = _by_symbol(kind, self._kernel(within))[self._margin_of(within)].T
         if sums.size + sum(each.size for each in self._kept.values()) <= _AT_ONCE:
             self._kept[kind] = sums
         return sums
 
-    def _margin_of(self, kind: _Kind) -> NDArray[np.int64]:
-        """Return the cell of the margin that a kind asks about, for each cell of the table."""
-        sizes, within = self.overlaps.sizes, _within(kind[2])
+    def _margin_of(self, within: Sequence[int]) -> NDArray[np.int64]:
+        """Return the cell of the margin over some axes, for each cell of the table."""
+        sizes = self.overlaps.sizes
         margin = prod(sizes[axis] for axis in within)
         kept = [d if axis in within else 1 for axis, d in enumerate(sizes)]
         return np.broadcast_to(np.arange(margin).reshape(kept), sizes).ravel()
@@ -183,6 +213,8 @@ class ReportInfluence:
         kinds = dict[tuple[int, tuple[int, ...], tuple[int, ...]], tuple[float, float]]()
         direct = [response.is_direct for response in columns.responses]
         asked = columns.asked[:, self.positions].any(axis=1) & (self.by_view > 0)
+        if self.apart is not None:
+            asked &= ~self.apart
         for number in np.flatnonzero(asked).tolist():
             check_deadline()
             view, response = self.views[number], int(columns.kind[number])

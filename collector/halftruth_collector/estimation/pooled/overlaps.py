@@ -70,7 +70,7 @@ class Views:
 
     def __init__(self, views: Sequence[View], attributes: int) -> None:
         # Positions beyond the schema have a column, too.
-        attributes = max(attributes, 1 + max(max(view.positions) for view in views))
+        attributes = max(attributes, 1 + max(max(view.positions, default=-1) for view in views))
         every = list(map(response_of, views))
         self.responses = responses = list(dict.fromkeys(every))
         number = {response: row for row, response in enumerate(responses)}

@@ -15,6 +15,7 @@ from halftruth_shared import DomainTooLarge, EstimateError, Perturbation
 from halftruth_shared.analyses.base import Target
 from halftruth_shared.channels.axes import Array, apply_along
 from halftruth_shared.deadlines import check_deadline
+from numpy.typing import NDArray
 
 from ..counts import Counts
 from ..groups import group_codes, places_beyond, views_in_detail
@@ -139,6 +140,14 @@ class PooledReconstruction(Reconstruction):
         detail = self._expected(name, (j,), even, by_view, reports)
         groups = self._expected(name, (self._beyond[j],), of_groups, by_view, reports)
         return Combination.of(detail.covariance(), groups.covariance(), group_of)
+
+    def influence(
+        self, positions: Sequence[int], by_view: Array, apart: NDArray[np.bool_]
+    ) -> ReportInfluence:
+        """Return the influence of reports on a table; see `ReportInfluence` for `apart`."""
+        _, free = self._split(positions)
+        overlaps = self._overlaps(free, by_view)
+        return ReportInfluence(self._views, self._columns, free, by_view, overlaps, apart)
 
     def _influence(
         self, positions: Sequence[int], by_view: Array, overlaps: Overlaps

@@ -53,6 +53,14 @@ _MIN_VALUE = 1e-10
 
 
 @dataclass(frozen=True)
+class Chosen:
+    """Chosen views, and the square of their largest weighted error of one report."""
+
+    classes: tuple[ViewClass, ...]
+    square: float
+
+
+@dataclass(frozen=True)
 class Group:
     """Attributes that are treated as interchangeable.
 
@@ -326,7 +334,7 @@ def choose_views(
     prime: int,
     direct: int,
     pairs: int = 0,
-) -> tuple[ViewClass, ...]:
+) -> Chosen:
     """Return the views that minimize the largest error over tables of some lengths.
 
     The error of a length is the root mean square over the cells of all tables of that length, for
@@ -351,13 +359,13 @@ def choose_views(
     max_length = max(importance)
     largest = count_largest_table(schema, public, max_length)
     if largest <= MAX_CELLS:
-        classes = None
-        while classes is None:
+        chosen = None
+        while chosen is None:
             check_deadline()
-            classes = _choose_for_lengths(schema, groups, importance, respond)
+            chosen = _choose_for_lengths(schema, groups, importance, respond)
             groups = merge_similar_groups(groups)
-        if classes:
-            return classes
+        if chosen.classes:
+            return chosen
     raise ParameterError(
         f"max_length: tables of {max_length} attributes, of up to {largest} cells, need views that"
         f" are too many or too large; expected at most {MAX_VIEWS} views of at most {MAX_CELLS}"
@@ -403,7 +411,7 @@ def choose_views_for(
     prime: int,
     direct: int,
     pairs: int = 0,
-) -> tuple[ViewClass, ...]:
+) -> Chosen:
     """Return the views that minimize the largest error over the wanted tables.
 
     The error of a table is the root mean square over its cells, for uniform answers, multiplied by
@@ -438,8 +446,9 @@ def choose_views_for(
         objective = _objective_of_tables(groups, wanted, weights)
         most = max(largest, math.ceil(_UNION_CELLS * (gamma + 1)))
         types = _unite(groups, wanted, len(objective.components), most)
-        if classes := _choose_views(schema, groups, objective, types, respond):
-            return classes
+        best = _choose_views(schema, groups, objective, types, respond)
+        if best is not None and best.classes:
+            return best
     raise ParameterError(
         f"tables: {len(demands)} tables, of up to {largest} cells, need views that are too many or"
         f" too large; expected at most {MAX_VIEWS} views of at most {MAX_CELLS} cells, whose"
@@ -536,8 +545,8 @@ def _unite(groups: Groups, wanted: Types, components: int, most: int) -> Types:
 
 def _choose_for_lengths(
     schema: Schema, groups: Groups, importance: Mapping[int, float], respond: Respond
-) -> tuple[ViewClass, ...] | None:
-    """Return the views for these groups; () for too many views, None for too many groups."""
+) -> Chosen | None:
+    """Return the views for these groups; none for too many views, None for too many groups."""
     lengths = sorted(importance)
     # With at least two categories each, more attributes than this have more than MAX_CELLS cells.
     types = enumerate_types(groups, MAX_CELLS.bit_length() - 1, _MAX_TYPES * len(groups))
@@ -558,13 +567,13 @@ def _choose_views(
     respond: Respond,
     *,
     coarsest: bool = True,
-) -> tuple[ViewClass, ...] | None:
-    """Return the best views of some types; () for too many views.
+) -> Chosen | None:
+    """Return the best views of some types; none for too many views.
 
     None if there are too many groups, which can be merged unless they are the `coarsest`.
     """
     components, coefficients = objective.components, objective.coefficients
-    candidates: list[tuple[float, tuple[ViewClass, ...]]] = []
+    candidates: list[Chosen] = []
     before = 0
     for most in _CLASS_VIEWS:
         check_deadline()
@@ -574,7 +583,7 @@ def _choose_views(
         before = len(views)
         if len(components) * len(views) > _MAX_MATRIX_ENTRIES and not coarsest:
             return None
-        unit_information = _compute_unit_information(groups, objective, views, respond)
+        unit_information, most_told = _compute_unit_information(groups, objective, views, respond)
         if (candidates and most == MAX_VIEWS) or not unit_information.any(axis=1).all():
             continue
         numbers = product_over_groups(groups, views, Group.subsets)
@@ -592,11 +601,11 @@ def _choose_views(
         classes = tuple(_make_view_class(schema, groups, *each) for each in chosen)
         if len(msgspec.json.encode(classes)) > _MAX_DOCUMENT_BYTES and not coarsest:
             return None
-        candidates.append((math.sqrt(square), classes))
-    least = min((error for error, _ in candidates), default=0.0)
+        candidates.append(Chosen(classes, square / most_told))
+    least = min((each.square for each in candidates), default=0.0)
     return next(
-        (classes for error, classes in candidates if error <= (1 + _FEWER_VIEWS_TOLERANCE) * least),
-        (),
+        (each for each in candidates if each.square <= (1 + _FEWER_VIEWS_TOLERANCE) ** 2 * least),
+        Chosen((), 0.0),
     )
 
 
@@ -609,10 +618,11 @@ def _keep_feasible(groups: Groups, types: Types, most: int, respond: Respond) ->
 
 def _compute_unit_information(
     groups: Groups, objective: Objective, views: Types, respond: Respond
-) -> Array:
+) -> tuple[Array, float]:
     """Return the information about each component in a report about a random view of each type.
 
-    Shape (components, types of views), relative to the most informative view.
+    Shape (components, types of views), relative to the most informative view, whose information is
+    also returned.
     """
     components = objective.components
     cells = product_over_groups(groups, views, lambda group, n: group.size**n)
@@ -636,7 +646,7 @@ def _compute_unit_information(
     for row, k in enumerate(objective.within):
         own = alone & (views[:, k] == 1)
         inside[row, own] = relative[own] / cells[own] / len(groups[k].sizes)
-    return np.vstack([information, inside])
+    return np.vstack([information, inside]), float(most)
 
 
 def _optimize_chances(coefficients: Array, unit_information: Array) -> Array:

@@ -24,7 +24,14 @@ from ...subset_responses import (
 )
 from ..base import Mechanism, Parameters, Perturbation
 from ..gamma_diagonal import resolve_gamma
-from .views import ViewClass, check_unperturbed, check_views, enumerate_views
+from .views import (
+    ViewClass,
+    check_set_views,
+    check_sets,
+    check_unperturbed,
+    check_views,
+    enumerate_views,
+)
 from .wanted import WantedTables, check_wanted, demands, enumerate_tables
 
 #: Default of the largest number of attributes of tables.
@@ -227,27 +234,45 @@ class SplitQuestionnaire(Mechanism):
         these tables. Raises ParameterError if a parameter is outside its range, or SciPy, which
         optimizes the views, is missing.
         """
+        # Only those who design a survey need it.
+        from .sets import add_views, views_of_lengths, views_of_tables
+
         resolved = cls(gamma, (), public, prime=prime, direct=direct, pairs=pairs)
+        check_sets(schema, public)
         of_lengths = wanted if isinstance(wanted, Mapping) else None
         tables = () if isinstance(wanted, Mapping) else tuple(wanted)
-        about = demands(schema, tables, public) if of_lengths is None else []
-        design = _design()
-        if prime is None:
+        about = demands(schema, tables, public) if of_lengths is None else ()
+        of_sets = (
+            views_of_tables(schema, about)
+            if of_lengths is None
+            else views_of_lengths(schema, public, of_lengths)
+        )
+        # Views of sets are chosen for themselves, beside those of all other questions.
+        apart = frozenset({*public, *(schema.names[j] for j in schema.set_of)})
+        about = tuple(each for each in about if schema.set_of.keys().isdisjoint(each[0]))
+        rest = len(schema.names) - len(apart)
+        lengths = {n: value for n, value in (of_lengths or {}).items() if n <= rest}
+        views: tuple[ViewClass, ...] = ()
+        square = 0.0
+        if rest:
+            design = _design()
+            if prime is None:
+                if of_lengths is not None:
+                    cells = design.count_largest_table(schema, apart, max(lengths))
+                else:
+                    together = (prod(schema.group_shape[j] for j in table) for table, _ in about)
+                    cells = max(*schema.shape, *together)
+                prime = design.decodable_prime(resolved.gamma, cells, resolved.prime)
+                resolved = cls(gamma, (), public, prime=prime, direct=direct, pairs=pairs)
+            answered = resolved.prime, resolved.direct, resolved.pairs or 0
             if of_lengths is not None:
-                cells = design.count_largest_table(schema, public, max(of_lengths))
+                weights = tuple(lengths.items())
+                chosen = design.choose_views(schema, resolved.gamma, apart, weights, *answered)
             else:
-                together = (prod(schema.group_shape[j] for j in table) for table, _ in about)
-                cells = max(*schema.shape, *together)
-            prime = design.decodable_prime(resolved.gamma, cells, resolved.prime)
-            resolved = cls(gamma, (), public, prime=prime, direct=direct, pairs=pairs)
-        answered = resolved.prime, resolved.direct, resolved.pairs or 0
-        if of_lengths is not None:
-            weights = tuple(of_lengths.items())
-            views = design.choose_views(
-                schema, resolved.gamma, frozenset(public), weights, *answered
-            )
-        else:
-            views = design.choose_views_for(schema, resolved.gamma, about, *answered)
+                chosen = design.choose_views_for(schema, resolved.gamma, about, *answered)
+            views, square = chosen.classes, chosen.square
+        if of_sets:
+            views = add_views(schema, resolved.gamma, of_sets, views, square)
         return cls(gamma, views, public, tables, **resolved._answered)
 
     def wanted(self, schema: Schema) -> Iterator[tuple[str, ...]]:
@@ -310,7 +335,7 @@ class SplitQuestionnaire(Mechanism):
         """
         found = design(None)
         direct, most = choose_pairs(found.gamma, found.prime)
-        views = found.bind(schema).views
+        views = [view for view in found.bind(schema).views if not view.options]
         if most <= direct or all(prod(view.shape) <= direct for view in views):
             return found
         try:
@@ -320,6 +345,8 @@ class SplitQuestionnaire(Mechanism):
             return found
         weights = Counter[int]()
         for view in by_pairs.bind(schema).views:
+            if view.options:
+                continue
             weights[prod(view.shape)] += view.weight
         gain = Fraction(0)
         for cells in weights:
@@ -340,9 +367,11 @@ class SplitQuestionnaire(Mechanism):
 
     def bind(self, schema: Schema) -> Perturbation:
         check_unperturbed(schema, self.public)
+        check_sets(schema, self.public)
         check_views(schema, self.classes, self.public)
         public = tuple(sorted(schema.positions(self.public))) if self.public else ()
         answered = self.prime, self.direct, self.pairs or 0
         views = enumerate_views(schema, self.classes, self.gamma, *answered)
+        check_set_views(schema, views)
         check_wanted(schema, self.tables, self.public, views)
         return Perturbation(self, schema, views, public)

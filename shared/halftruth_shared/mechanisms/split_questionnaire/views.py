@@ -11,6 +11,7 @@ import msgspec
 from ...deadlines import check_deadline
 from ...errors import ParameterError, SchemaError, listing
 from ...schema import Schema
+from ...set_responses import SetResponse
 from ...subset_responses import MAX_CELLS, SubsetResponse, response
 from ..base import View
 
@@ -29,12 +30,15 @@ class ViewClass(
 ):
     """Views of equal weight: all choices of ``choose[k]`` attributes from the k-th group.
 
-    Without ``choose`` it is one view of all attributes.
+    Without ``choose`` it is one view of all attributes. A question that is perturbed as one set is
+    named instead of its options; a report is then about one of its options or, with ``pairs``,
+    about one pair of them.
     """
 
     attributes: tuple[tuple[str, ...], ...]
     choose: tuple[int, ...] | None = None
     weight: int
+    pairs: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -46,9 +50,15 @@ class ViewClass(
         """Number of attributes of each group in a view."""
         return tuple(map(len, self.attributes)) if self.choose is None else self.choose
 
+    @property
+    def number(self) -> int:
+        """Number of views."""
+        return prod(map(comb, map(len, self.attributes), self.sizes))
 
-#: Groups of attributes of a class, the number of each group in a view, and the weight of a view.
-_Class = tuple[tuple[tuple[str, ...], ...], tuple[int, ...], int]
+
+#: Groups of attributes of a class, the number of each group in a view, the weight of a view, and
+#: whether a view of a set is about pairs of options.
+_Class = tuple[tuple[tuple[str, ...], ...], tuple[int, ...], int, bool]
 
 
 def enumerate_views(
@@ -67,7 +77,8 @@ def enumerate_views(
     """
     # Callers may name attributes in lists, which are no keys.
     keys = tuple(
-        (tuple(map(tuple, each.attributes)), tuple(each.sizes), each.weight) for each in classes
+        (tuple(map(tuple, each.attributes)), tuple(each.sizes), each.weight, each.pairs)
+        for each in classes
     )
     return _enumerate_views(schema, keys, gamma, prime, direct, pairs)
 
@@ -83,24 +94,31 @@ def _enumerate_views(
     pairs: int,
 ) -> tuple[View, ...]:
     views: list[View] = []
-    first, responses = 0, dict[int, SubsetResponse]()
+    first, responses = 0, dict[tuple[int, str, bool], SubsetResponse | SetResponse]()
     collapsed = frozenset(
         j for j, attribute in enumerate(schema.attributes) if attribute.collapsed is not None
     )
-    for positions, weight in _enumerate_subsets(schema, classes):
+    for positions, weight, by_pairs in _enumerate_subsets(schema, classes):
+        name = _set_among(schema, positions)
+        options = schema.sets[name] if name else ()
         shape = schema.view_shape(positions)
-        cells = prod(shape)
+        cells = prod(size for j, size in zip(positions, shape, strict=True) if j not in options)
         if cells > MAX_CELLS:
             names = listing([schema.names[j] for j in positions])
             raise ParameterError(
                 f"views: one of {cells} cells ({names}); expected at most {MAX_CELLS}",
                 field="views",
             )
-        if cells not in responses:
-            responses[cells] = response(gamma, cells, prime, direct, pairs)
-        answered = responses[cells]
+        kind = cells, name, by_pairs
+        if kind not in responses:
+            responses[kind] = (
+                set_response(schema, name, gamma, cells, by_pairs)
+                if name
+                else response(gamma, cells, prime, direct, pairs)
+            )
+        answered = responses[kind]
         groups = collapsed.intersection(positions) if len(positions) > 1 else frozenset[int]()
-        views.append(View(positions, shape, weight, answered, first, groups))
+        views.append(View(positions, shape, weight, answered, first, groups, options))
         first += answered.symbols
     if first > MAX_SYMBOLS:
         raise ParameterError(
@@ -111,11 +129,80 @@ def _enumerate_views(
     return tuple(views)
 
 
+def set_response(
+    schema: Schema, name: str, gamma: Fraction, groups: int = 1, pairs: bool = False
+) -> SetResponse:
+    """Return the response to a question that is perturbed as one set."""
+    options = schema.sets[name]
+    missing = len(schema.attributes[options[0]].missing)
+    return SetResponse(gamma, len(options), schema.at_most(name), missing, groups, pairs)
+
+
+def _set_among(schema: Schema, positions: Sequence[int]) -> str:
+    """Return the name of the set that a view asks; empty without one."""
+    names = list(dict.fromkeys(schema.set_of[j] for j in positions if j in schema.set_of))
+    if len(names) > 1:
+        raise ParameterError(
+            f"views: {listing(names)} are perturbed as one set each (at_most); expected one of"
+            " them at most in a view",
+            field="views",
+        )
+    return names[0] if names else ""
+
+
+def check_sets(schema: Schema, public: Collection[str]) -> None:
+    """Raise ParameterError if a question cannot be perturbed as one set."""
+    for name, positions in schema.sets.items():
+        if schema.at_most(name) > len(positions):
+            raise ParameterError(
+                f"attribute '{name}': at_most: expected from 1 to {len(positions)}, the number of"
+                " options",
+                field="at_most",
+            )
+        if not {schema.names[j] for j in positions}.isdisjoint(public):
+            raise ParameterError(
+                f"public: options of '{name}', which is perturbed as one set (at_most); expected"
+                " other attributes",
+                field="public",
+            )
+
+
+def check_set_views(schema: Schema, views: Sequence[View]) -> None:
+    """Raise ParameterError unless there are views of options for all views of pairs of options."""
+    of_sets = [view for view in views if isinstance(view.response, SetResponse)]
+    for view in of_sets:
+        if not isinstance(view.response, SetResponse) or not view.response.pairs:
+            continue
+        name = schema.set_of[view.options[0]]
+        if view.response.most < 1:
+            raise ParameterError(
+                f"views: pairs: '{name}' has at_most = 1; expected 2 or more, or no pairs",
+                field="views",
+            )
+        if not any(
+            isinstance(each.response, SetResponse)
+            and not each.response.pairs
+            and {*each.positions} >= {*view.positions}
+            for each in of_sets
+        ):
+            named = listing([name, *(schema.names[j] for j in view.others)])
+            raise ParameterError(
+                f"views: pairs of the options of {named} without the options themselves; expected"
+                " a view of these as well",
+                field="views",
+            )
+
+
 def check_views(schema: Schema, classes: Sequence[ViewClass], public: Collection[str]) -> None:
     """Raise ParameterError unless the views cover exactly the attributes that are not public."""
     for views in classes:
         for group in (*views.attributes, views.names):
-            resolve_positions(schema, group, "views")
+            _resolve_units(schema, group)
+        if views.pairs and not any(name in schema.sets for name in views.names):
+            raise ParameterError(
+                "views: pairs: expected with a question that is perturbed as one set (at_most)",
+                field="views",
+            )
         for name in views.names:
             if name in public:
                 raise ParameterError(
@@ -123,13 +210,13 @@ def check_views(schema: Schema, classes: Sequence[ViewClass], public: Collection
                 )
         _check_numbers(views)
     in_views = set(chain(*(views.names for views in classes)))
-    for name in schema.names:
+    for name in (schema.set_of.get(j, name) for j, name in enumerate(schema.names)):
         if name not in in_views and name not in public:
             raise ParameterError(
                 f"views: '{name}' is in none; expected every attribute that is not public",
                 field="views",
             )
-    count = sum(prod(map(comb, map(len, views.attributes), views.sizes)) for views in classes)
+    count = sum(views.number for views in classes)
     if not 1 <= count <= MAX_VIEWS:
         raise ParameterError(f"views: expected 1 to {MAX_VIEWS}, got {count}", field="views")
 
@@ -179,11 +266,33 @@ def resolve_positions(schema: Schema, names: Sequence[str], field: str) -> tuple
         raise ParameterError(str(error), field=field) from None
 
 
+def _resolve_units(schema: Schema, names: Sequence[str]) -> list[int]:
+    """Return the positions of attributes and sets in increasing order; a set has that of its first.
+
+    Raises ParameterError if a name is unknown or repeated, or that of an option of a set.
+    """
+    known = [schema.names[schema.sets[name][0]] if name in schema.sets else name for name in names]
+    positions = resolve_positions(schema, known, "views")
+    for name, j in zip(names, positions, strict=True):
+        if j in schema.set_of and name not in schema.sets:
+            raise ParameterError(
+                f"views: '{name}' is an option of '{schema.set_of[j]}', which is perturbed as one"
+                " set (at_most); expected its name",
+                field="views",
+            )
+    return sorted(positions)
+
+
 def _enumerate_subsets(
     schema: Schema, classes: Sequence[_Class]
-) -> Iterator[tuple[tuple[int, ...], int]]:
-    for attributes, sizes, weight in classes:
-        groups = [sorted(schema.positions(group)) for group in attributes]
+) -> Iterator[tuple[tuple[int, ...], int, bool]]:
+    for attributes, sizes, weight, pairs in classes:
+        groups = [_resolve_units(schema, group) for group in attributes]
         for chosen in product(*map(combinations, groups, sizes)):
             check_deadline()
-            yield tuple(sorted(chain(*chosen))), weight
+            asked = chain(*chosen)
+            positions = [
+                schema.sets[schema.set_of[j]] if j in schema.set_of else (j,) for j in asked
+            ]
+            has_set = not schema.set_of.keys().isdisjoint(chain(*positions))
+            yield tuple(sorted(chain(*positions))), weight, pairs and has_set

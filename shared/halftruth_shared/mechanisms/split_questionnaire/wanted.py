@@ -12,6 +12,7 @@ import msgspec
 from ...errors import ParameterError, listing
 from ...rational import as_float, format_rational, parse_rational
 from ...schema import Schema
+from ...set_responses import SetResponse
 from ..base import View
 
 #: Largest number of wanted tables of a survey.
@@ -34,6 +35,9 @@ class WantedTables(
         A single one without groups is wanted by itself.
     by : tuple of str or tuple of str, optional
         Groups of people: attributes, or lists of attributes whose combinations are the groups.
+    pairs : bool
+        Whether pairs of options of each question in `of` that is perturbed as one set are wanted,
+        too.
     importance : str, int, float or Fraction, optional
         Weight of the errors of these tables, 1 by default. It is kept as text, since a published
         survey has no numbers that programs could write differently.
@@ -47,6 +51,7 @@ class WantedTables(
     of: tuple[str, ...]
     by: tuple[str | tuple[str, ...], ...] | None = None
     importance: str | int | float | None = None
+    pairs: bool = False
 
     def __post_init__(self) -> None:
         field = "tables.importance"
@@ -78,6 +83,14 @@ def enumerate_tables(schema: Schema, wanted: WantedTables) -> Iterator[tuple[str
     outcomes = [_attributes(schema, name, "of") for name in wanted.of]
     if len(set(wanted.of)) < len(wanted.of):
         raise ParameterError("tables: of: expected each question once", field="tables.of")
+    if wanted.pairs and not any(name in schema.sets for name in wanted.of):
+        raise ParameterError(
+            "tables: pairs: expected with a question that is perturbed as one set (at_most)",
+            field="tables.pairs",
+        )
+    for name, options in zip(wanted.of, outcomes, strict=True):
+        if wanted.pairs and name in schema.sets:
+            yield from combinations(options, 2)
     if not wanted.by:
         if len(outcomes) == 1:
             yield from ((name,) for name in outcomes[0])
@@ -144,7 +157,8 @@ def demands(
                 )
             positions = schema.positions(names)
             sizes = [together[j] for j in positions]
-            groups = prod(sizes[1:]) if each.by else max(sizes)
+            of_set = len({*positions} & schema.set_of.keys()) == len(positions)
+            groups = 1 if of_set else prod(sizes[1:]) if each.by else max(sizes)
             perturbed = frozenset(alone.intersection(positions))
             if not perturbed:
                 continue
@@ -160,6 +174,10 @@ def demands(
     return tuple(sorted(found.items(), key=lambda item: (len(item[0]), sorted(item[0]))))
 
 
+def _is_of_pairs(view: View) -> bool:
+    return isinstance(view.response, SetResponse) and view.response.pairs
+
+
 def check_wanted(
     schema: Schema, wanted: Sequence[WantedTables], public: Collection[str], views: Sequence[View]
 ) -> None:
@@ -170,8 +188,13 @@ def check_wanted(
     for number, view in enumerate(views):
         for j in view.positions:
             about[j].add(number)
+    by_pairs = {number for number, view in enumerate(views) if _is_of_pairs(view)}
     for table, _ in demands(schema, wanted, public):
-        if not set.intersection(*(about[j] for j in table)):
+        asked = set.intersection(*(about[j] for j in table))
+        options = len(schema.set_of.keys() & table)
+        if options:
+            asked = asked & by_pairs if options == 2 else asked - by_pairs
+        if not asked or options > 2:
             names = listing([schema.names[j] for j in sorted(table)])
             raise ParameterError(
                 f"tables: no view asks {names} together; expected views of all wanted tables",

@@ -155,6 +155,8 @@ export default {
   takeBack: "Meine Antwort zurücknehmen",
   choose: "Bitte wählen …",
   severalHint: "Wählen Sie alles, was zutrifft.",
+  severalAtMost: "Wählen Sie alles, was zutrifft, höchstens {most}.",
+  severalFull: "{most} sind gewählt, mehr sind nicht möglich. Um etwas anderes zu wählen, nehmen Sie zuerst etwas zurück.",
   none: "Nichts davon",
   wholeNumber: "Eine ganze Zahl von {minimum} bis {maximum}.",
   number: "Eine Zahl von {minimum} bis {maximum}.",

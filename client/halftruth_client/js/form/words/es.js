@@ -158,6 +158,8 @@ export default {
   takeBack: "Retirar mi respuesta",
   choose: "Elija…",
   severalHint: "Elija todo lo que corresponda.",
+  severalAtMost: "Elija todo lo que corresponda, {most} como máximo.",
+  severalFull: "Ha elegido {most}, el máximo. Para elegir otra, quite primero una.",
   none: "Nada de esto",
   wholeNumber: "Un número entero de {minimum} a {maximum}.",
   number: "Un número de {minimum} a {maximum}.",

@@ -158,6 +158,8 @@ export default {
   takeBack: "Retirer ma réponse",
   choose: "Choisir…",
   severalHint: "Choisissez tout ce qui convient.",
+  severalAtMost: "Choisissez tout ce qui convient, {most} au plus.",
+  severalFull: "{most} choix sont faits, le maximum. Pour en ajouter un autre, retirez-en d’abord un.",
   none: "Rien de tout cela",
   wholeNumber: "Un nombre entier de {minimum} à {maximum}.",
   number: "Un nombre de {minimum} à {maximum}.",
