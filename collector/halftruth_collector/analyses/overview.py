@@ -23,10 +23,11 @@ from halftruth_shared.results.showing import report_count
 from halftruth_shared.results.wording import half_width, percent
 
 from ..estimation.bounds import TOO_SMALL, normal_quantile
-from ..estimation.estimates import Estimates
+from ..estimation.estimates import Estimates, shares_of_table
 from ..estimation.intervals import SHARE, mean_of
 from ..estimation.options import chosen_code, mean_number, mean_share
 from ..estimation.reliability import RELIABILITIES
+from ..estimation.table import Table
 from .base import Analysis, AnalysisContext, RowBuilder
 from .deciding import AtLevel
 from .shares import effective_reports, share_columns
@@ -121,7 +122,10 @@ def _multiple_response(
     caveats = [worst]
     guess = query.estimate == "likelihood"
     # With a filter on an option, the share of choosing none is not meaningful.
-    if len(options) == len(every):
+    numbers = None if guess or len(options) < len(every) else counted.of_all.numbers(name)
+    if numbers is not None:
+        parts += _numbers(query, numbers, _with_missing(counted, options))
+    elif len(options) == len(every):
         none = _none(counted, query, options)
         parts += none
         if not none:
@@ -132,6 +136,24 @@ def _multiple_response(
     if not guess and len(options) <= MAX_OPTIONS:
         parts += _missing(counted, query, options)
     return parts, *caveats
+
+
+def _numbers(query: OverviewQuery, numbers: Table, options: Sequence[Attribute]) -> Iterator[_Part]:
+    """Yield the share of each number of chosen options, of none among them, and the mean."""
+    answered = numbers.value.size - len(options[0].missing)
+    places = np.arange(answered)
+    if query.missing == "keep" or answered == numbers.value.size:
+        none = shares_of_table(numbers, QUANTITIES["share"])
+        yield none.take(places[:1]).columns(query.confidence), [NONE]
+    chosen = shares_of_table(numbers, QUANTITIES["number_chosen"])
+    yield chosen.take(places).columns(query.confidence), [str(number) for number in places.tolist()]
+
+    def mean(shares: Any) -> Any:
+        own = shares[:answered]
+        return (np.tensordot(places, own, 1) / own.sum(axis=0))[np.newaxis]
+
+    of = mean_of([0, len(options)], name="mean_number")
+    yield Estimates.contrast(numbers, mean, of).columns(query.confidence), None
 
 
 def _none(
@@ -233,6 +255,9 @@ def layout(result: Result[Any], _: Labels) -> list[Block]:
     if "missing" in known:
         shows = [Show(quantity="missing")]
         blocks.append(Block(title="No answer", lines=lines, shows=shows))
+    if "number_chosen" in known:
+        shows = [Show(quantity="number_chosen")]
+        blocks.append(Block(title="Number of options chosen", lines=lines, shows=shows))
     shows = [Show(quantity="effective_reports", parts=["value"]), Show(quantity="mean_number")]
     shows = [show for show in shows if show.quantity in known]
     if shows:

@@ -18,8 +18,10 @@ class OverviewQuery(SampleQuery[Result[Any]], frozen=True, kw_only=True):
 
     A multiple-response question has the *share* of respondents who chose each option and, if the
     reports identify it, of respondents who chose no option; *mean_number* is the mean number of
-    chosen options among respondents who answered. The shares of missing categories, *missing*,
-    refer to all respondents. *effective_reports* unperturbed answers would be as precise.
+    chosen options among respondents who answered. If a respondent chooses a limited number of the
+    options (`at_most`), *number_chosen* is the share of each number of them. The shares of missing
+    categories, *missing*, and those of numbers refer to all respondents. *effective_reports*
+    unperturbed answers would be as precise.
     """
 
     attributes: (

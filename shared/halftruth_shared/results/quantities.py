@@ -96,6 +96,7 @@ QUANTITIES = by_name(
     share("cumulative_share", "cumulative share"),
     share("base", "share of everybody"),
     share("missing", "share of everybody"),
+    share("number_chosen", "share of everybody"),
     difference("difference"),
     ratio("risk_ratio", "risk ratio"),
     ratio("odds_ratio", "odds ratio"),
