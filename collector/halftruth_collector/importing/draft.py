@@ -176,6 +176,17 @@ class SurveyDraft:
     _comparable: dict[str, tuple[str, Values]] = field(default_factory=dict)
     _attributes: dict[str, Attribute] = field(default_factory=dict)
 
+    def limit_choices(self, made: ConvertedQuestion, given: object) -> bool:
+        """Limit how many options of a question with several answers can be chosen.
+
+        `given` is the limit in the questionnaire. Returns whether it is one that a survey can have.
+        """
+        written = str(given)
+        if not written.isdecimal() or not 1 <= int(written) <= len(made.members["options"]):
+            return False
+        made.members["at_most"] = int(written)
+        return True
+
     def add_note(self, what: str, name: str = "", which: str = "") -> None:
         """Add a note once, perhaps about a question, with the detail `which`."""
         self._notes[what, name, which] = None

@@ -263,6 +263,7 @@ class _Reader:
         used = {name for name, value in settings.items() if value.strip() not in _EMPTY}
         # Those of arrays become conditions of their rows.
         used -= _FILTERS.keys() if kind in _ARRAYS else set()
+        used -= {"max_answers"} if kind in _MULTIPLE else set()
         for setting in sorted(used - _SILENT):
             add = self.draft.add_note if setting in _NOTED else self.draft.add_unconfirmed
             add(f"'{setting}' is left out", called)
@@ -298,7 +299,11 @@ class _Reader:
                     self.draft.add_unconfirmed(
                         "the condition of an option is left out", called, part["title"]
                     )
-            return [self.convert_multiple_response(kind, row, called, below)]
+            converted = self.convert_multiple_response(kind, row, called, below)
+            most = settings.get("max_answers", "")
+            if most not in _EMPTY and not self.draft.limit_choices(converted, most):
+                self.draft.add_unconfirmed("'max_answers' is left out", called)
+            return [converted]
         if kind == "N":
             low, high = settings.get("min_num_value_n"), settings.get("max_num_value_n")
             number = self.draft.make_number(

@@ -200,6 +200,7 @@ class _Question(_Part, frozen=True, kw_only=True, rename="camel"):
     choices_by_url: Element | None = None
     choices_from_question: Scalar | None = None
     choices_order: Scalar | None = None
+    max_selected_choices: Scalar | None = None
     multi_select: Scalar | None = None
     has_other: Scalar | None = None
     show_other_item: Scalar | None = None
@@ -429,6 +430,8 @@ class _Reader:
             # Numeric validators of numbers are read.
             if member == "validators" and number and len(numeric) == len(checks):
                 continue
+            if member == "maxSelectedChoices" and any("at_most" in each.members for each in made):
+                continue
             add = self.draft.add_note if member in _NOTED else self.draft.add_unconfirmed
             add(f"'{member}' is left out", called)
         for unread in above.unread:
@@ -546,7 +549,9 @@ class _Reader:
             "answers": {category: texts[category] for category in missing if category in texts},
             "shuffle": question["shuffle"],
         }
-        return ConvertedQuestion(called, made, known)
+        converted = ConvertedQuestion(called, made, known)
+        self.draft.limit_choices(converted, element.max_selected_choices)
+        return converted
 
     def convert_boolean(self, element: _Question, called: str) -> ConvertedQuestion:
         """Convert a question with the answers no and yes."""

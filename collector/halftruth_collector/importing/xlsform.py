@@ -111,6 +111,9 @@ _TYPE, _NAME_COLUMNS = ("type", "command"), ("name", "value", "tag")
 _BEGIN = re.compile(r"(begin|end)[ _]+(\w+)(.*)", re.IGNORECASE)
 _CONTROLS = ("group", "repeat", "loop")
 
+#: The limit of the number of chosen options.
+_MOST_SELECTED = re.compile(r"count-selected\(\s*\.\s*\)\s*<=\s*(\d+)")
+
 #: A text that the spreadsheet turned into a date, such as "5-May".
 _DATE = re.compile(r"\d{4}-\d\d-\d\d 00:00:00")
 
@@ -496,11 +499,16 @@ class _Reader:
             raise LeftOut(FREE_TEXT)
         if control not in ("range", "select", "select1"):
             raise LeftOut(f"a survey has no questions of type '{element['type']}'")
+        if control == "range":
+            made = self.convert_range(element, called)
+        else:
+            made = self.convert_select(element, called, several=control == "select")
+        limit = _MOST_SELECTED.fullmatch(constraint.strip()) if control == "select" else None
+        if limit is not None and self.draft.limit_choices(made, limit[1]):
+            return made
         if constraint:
             self.draft.add_unconfirmed("its constraint is left out", called, constraint)
-        if control == "range":
-            return self.convert_range(element, called)
-        return self.convert_select(element, called, several=control == "select")
+        return made
 
     def read_bounds(
         self, constraint: str, whole: bool, called: str

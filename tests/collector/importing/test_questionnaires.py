@@ -110,6 +110,7 @@ def test_questions_of_surveyjs_keep_kind_answers_conditions_and_languages(import
     assert asked["ease"].answers_in("en")[0] == "1 – hard"
     assert asked["ease"].ask_if == {"smoker": ("yes",), "quit": ("yes",), "how-many": ("2",)}
     assert asked["symptoms.sore-throat"].option_in("en") == "A sore throat"
+    assert asked["symptoms.sore-throat"].question.at_most == 1
     assert asked["nights"].ask_if == {"smoker": ("yes",), "symptoms.sore-throat": ("yes",)}
     assert (asked["nights"].number.minimum, asked["nights"].number.maximum) == (0, 14)
     assert not asked["nights"].optional
@@ -128,7 +129,6 @@ def test_omissions_from_surveyjs_are_reported(imported):
             "question 'why': left out: it asks for free text, which cannot be perturbed",
             "question 'note': left out (html): nothing is answered there",
             "question 'symptoms': an option has another name: sore-throat",
-            "question 'symptoms': 'maxSelectedChoices' is left out",
             "question 'nights': a number: check the width of its bins",
             "question 'weight': a number: check the width of its bins",
             "question 'weight': has no range in the questionnaire; set the smallest and"
@@ -211,6 +211,7 @@ def test_questions_of_limesurvey_keep_kind_answers_conditions_and_languages(impo
     assert asked["Q2"].ask_if == {"Q1": ("yes",)}
     assert [option.name for option in by_name(made)["Q3"].attributes] == ["Q3.SQ1", "Q3.SQ2"]
     assert asked["Q3.SQ1"].option_in("en") == "Cough"
+    assert asked["Q3.SQ1"].question.at_most == 1
     assert asked["Q4"].ask_if == {"Q3.SQ2": ("yes",), "Q2": ("A1",)}
     assert asked["Q4"].number.categories[0] == "18 to 27"
     assert asked["Q5-SQ1"].label_in("en") == "How is – Work"
@@ -224,7 +225,6 @@ def test_questions_of_limesurvey_keep_kind_answers_conditions_and_languages(impo
             "question 'Q1': 'no', 'yes' have to be translated",
             *(f"question '{name}': has no text of its own" for name in ("Q3", "Q4", "Q8", "Q10")),
             "question 'Q2': the text for 'other' is not asked",
-            "question 'Q3': 'max_answers' is left out",
             "question 'Q3': its conditions are left out",
             "question 'Q4': a number: check the width of its bins",
             "question 'Q5': is one question for each row",
@@ -344,7 +344,7 @@ def test_what_determines_who_is_asked_or_which_answers_are_valid_must_be_confirm
     made = imported(
         {
             "elements": [
-                {"type": "checkbox", "name": "a", "choices": [1, 2], "maxSelectedChoices": 1},
+                {"type": "checkbox", "name": "a", "choices": [1, 2], "minSelectedChoices": 1},
                 {"type": "radiogroup", "name": "b", "choices": [item, "y"], "defaultValue": "y"},
                 {"type": "rating", "name": "c", "requiredIf": "{b} = 'y'", "validators": []},
                 {"type": "boolean", "name": "d", "unheardOf": 1, "minWidth": 3},
@@ -356,7 +356,7 @@ def test_what_determines_who_is_asked_or_which_answers_are_valid_must_be_confirm
         }
     )  # fmt: skip
     assert made.survey.unconfirmed == (
-        "attribute 'a': 'maxSelectedChoices' is left out",
+        "attribute 'a': 'minSelectedChoices' is left out",
         "attribute 'b': 'visibleIf' of its answers is left out",
         "attribute 'c': 'requiredIf' is left out",
         "attribute 'd': 'unheardOf' is left out",

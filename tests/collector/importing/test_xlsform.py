@@ -324,3 +324,20 @@ def test_without_pyxform_the_error_states_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyxform.xls2json_backends", None)
     with pytest.raises(ParameterError, match=r"pip install 'halftruth-collector\[xlsform\]'"):
         read_questionnaire(b"PK\3\4", "form.xlsx")
+
+
+@pytest.mark.parametrize(
+    ("constraint", "at_most"),
+    [
+        ("count-selected(.) <= 2", 2),
+        ("count-selected( . )<=1", 1),
+        # More than there are options, and other constraints.
+        ("count-selected(.) <= 9", None),
+        ("count-selected(.) < 3", None),
+        ("count-selected(.) <= 2 and selected(., 'cat')", None),
+    ],
+)
+def test_the_largest_number_of_chosen_options_is_imported(constraint, at_most):
+    made = read(("select_multiple pets", "p", "P", None, constraint, None))
+    assert made.survey.schema.questions[0].at_most == at_most
+    assert any(constraint in said for said in made.left_out) == (at_most is None)
