@@ -111,7 +111,9 @@ def test_the_chosen_options_are_sent_as_one_symbol(live, visit):
     assert counts.reports == 1
     assert code == str(counts.cells[0, -1])
     [also] = [
-        text for text in page.locator(".card.sent dd").all_text_contents() if "likelier" in text
+        text
+        for text in page.locator(".card.sent dd").all_text_contents()
+        if "more likely with" in text
     ]
     # Of 7 options at most 5, or no answer: 1 + 7 + 21 + 35 + 35 + 21, and 1.
     assert "of the 121 possible combinations of answers" in also
