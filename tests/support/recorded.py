@@ -58,6 +58,8 @@ _NUMBERS = (
     "statistic",
     "p_value",
     "adjusted_p_value",
+    "moved_by",
+    "undone_by",
 )
 _TEXTS = ("quantity", "set", "reliability", "undefined")
 

@@ -19,7 +19,7 @@ from ..estimation.automatic import modelled, prefers_model
 from ..estimation.bounds import Array
 from ..estimation.reliability import NOT, RELIABILITIES
 from .base import Analysis, AnalysisContext, Q, R, check_model_names, model_attributes, named_by
-from .deciding import AtLevel
+from .deciding import AtLevel, false_reports, with_false_reports
 
 _UNEXPLAINED = "no shares explain the reports"
 
@@ -59,7 +59,9 @@ def answer(analysis: Analysis[Q, R], counted: AnalysisContext, query: Q) -> R:
         other: Any = msgspec.structs.replace(cast(Any, query), confidence=confidence)
         return analysis.compute(replace(counted, question=other), other)
 
-    return decided(analysis, result, at_level)
+    rate = 1 - getattr(query, "confidence", 0.95)
+    found = decided(analysis, cast(R, with_false_reports(result, rate)), at_level)
+    return msgspec.structs.replace(found, caveats=[*false_reports(found), *found.caveats])
 
 
 def _with_groups(survey: Survey, query: Q, result: R) -> R:
@@ -202,7 +204,7 @@ def _without_claims(result: Result[Any]) -> Result[Any]:
     """
     table = result.estimates
     graded = table.texts("reliability").codes >= 0
-    untested = dict.fromkeys(("statistic", "p_value", "adjusted_p_value"))
+    untested = dict.fromkeys(("statistic", "p_value", "adjusted_p_value", "moved_by", "undone_by"))
     return msgspec.structs.replace(
         result,
         estimates=msgspec.structs.replace(

@@ -76,6 +76,8 @@ def coefficient_rows(
             of=QUANTITIES[name],
             statistic=z[rows],
             p_value=p_values[rows],
+            # The intercept is no finding.
+            moved=None if tested is None or found.moved is None else found.moved[rows],
             undefined=undefined,
         )
         parts.append(kept.columns(query.confidence, grade=grade[rows], adjusted=tested))

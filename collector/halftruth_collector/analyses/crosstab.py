@@ -1,6 +1,7 @@
 """Cross-tabulation of two to four questions."""
 
 import dataclasses
+import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -200,6 +201,7 @@ def _cross(counted: AnalysisContext, query: CrosstabQuery, names: Sequence[str])
         shares,
         statistic=departures.residuals,
         p_value=p_values,
+        moved=departures.moved.ravel(),
         undefined=[reason if none else None for none in np.isnan(shares.value)],
     )
     of_cells = shares.columns(
@@ -217,7 +219,7 @@ def _cross(counted: AnalysisContext, query: CrosstabQuery, names: Sequence[str])
         EstimateColumns.concatenate([of_cells, *bases]),
         np.where(sets.kind == UNDEFINED, np.nan, np.where(unbounded, np.inf, margins)),
         np.ravel(table.effective_reports),
-        departures.test(),
+        departures.test(1 - query.confidence),
     )
 
 
@@ -276,6 +278,7 @@ def _most_significant(tests: Sequence[IndependenceTest]) -> Test:
         p_value=None if best.p_value is None else min(1.0, len(tests) * best.p_value),
         hypotheses=len(tests),
         undefined=best.undefined,
+        undone_by=None if math.isnan(best.undone_by) else best.undone_by,
     )
 
 

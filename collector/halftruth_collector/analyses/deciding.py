@@ -1,17 +1,18 @@
 """Decisions behind headlines (Bonferroni, false discovery rate), and p-values in words."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
-from halftruth_shared.results import Result, Row, quantity
+from halftruth_shared.results import Caveat, Result, Row, note, quantity
 from halftruth_shared.results.claims import Claim, ClaimKind, SelectedSet, Test
 from halftruth_shared.results.layout import in_words
 from halftruth_shared.results.wording import number, percent
 from msgspec.structs import replace
 from numpy.typing import ArrayLike
 
+from ..estimation.false_reports import statistics, to_undo
 from ..estimation.reliability import FACTOR, POINTS, margin, rounded_up
 from ..estimation.selection import discoveries
 
@@ -124,6 +125,53 @@ def decide_rows(
             Claim(kind=kind, rows=rows[found].tolist(), rate=rate, by_rate=True, count=many)
         )
     return [test], claims
+
+
+def with_false_reports(result: Result[Any], rate: float) -> Result[Any]:
+    """Return a result that says how many false reports would undo each of its decisions.
+
+    Significant are the rows whose adjusted p-value, or else p-value, is at most `rate`, as long as
+    the tests of the whole table reject. Rows of one quantity are tested together, so they stay
+    significant while their p-values are below the largest of their critical values.
+    """
+    table = result.estimates
+    if table.undone_by is not None:
+        return result
+    p_values, moved = table.numbers("p_value"), table.numbers("moved_by")
+    adjusted = table.numbers("adjusted_p_value")
+    decided = np.where(np.isnan(adjusted), p_values, adjusted)
+    known = np.isfinite(moved) & (decided <= (1 + _ALIKE) * rate)
+    if not known.any():
+        return replace(result, estimates=replace(table, moved_by=None))
+    of_table = min((t.undone_by for t in result.tests if t.undone_by is not None), default=np.nan)
+    reports = result.reports if result.group is None else round(result.group.people)
+    undone_by = np.full(len(table), np.nan)
+    quantities = table.texts("quantity").ids
+    for each in np.unique(quantities[known]).tolist():
+        rows = np.flatnonzero(known & (quantities == each))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            critical = np.fmax.reduce(rate * p_values[rows] / decided[rows], initial=0.0)
+        limit = float(statistics(np.array(critical)))
+        needed = to_undo(statistics(p_values[rows]), limit, moved[rows], reports)
+        undone_by[rows] = np.fmin(needed, of_table)
+    shown = replace(table, moved_by=np.where(known, moved, np.nan), undone_by=undone_by)
+    return replace(result, estimates=shown)
+
+
+def false_reports(result: Result[Any]) -> Iterator[Caveat]:
+    """Yield the note how many false reports would undo the findings."""
+    undone_by = result.estimates.numbers("undone_by")
+    rows = np.flatnonzero(np.isfinite(undone_by))
+    if not len(rows):
+        return
+    values: dict[str, Any] = {"weakest": int(undone_by[rows].min()), "rows": len(rows)}
+    named = next((c for c in result.claims if c.rate and not c.by_rate), None)
+    if named is not None:
+        test = tested_by(result, named)
+        needed = undone_by[named.rows[0]] if named.rows else (test.undone_by or np.nan)
+        if np.isfinite(needed):
+            values["finding"] = int(needed)
+    yield note("false reports", **values)
 
 
 def sign(value: float | None, none: float = 0.0) -> Direction | None:

@@ -25,7 +25,14 @@ from numpy.typing import NDArray
 
 from ..estimation.identified import IdentifiedSets
 from ..estimation.intervals import SHARE
-from ..estimation.itemsets import Itemsets, Mask, Mined, Unexamined, mine_itemsets
+from ..estimation.itemsets import (
+    Itemsets,
+    Mask,
+    Mined,
+    Unexamined,
+    mine_itemsets,
+    with_false_reports,
+)
 from ..estimation.reliability import WELL_FILLED, LengthPrecision
 from .base import Analysis, AnalysisContext
 from .deciding import AtLevel, lower_bound_in_words
@@ -41,6 +48,7 @@ def compute(counted: AnalysisContext, query: ItemsetsQuery) -> Result[ItemsetsQu
     # Refuse an unknown attribute before mining.
     wanted = [] if query.attribute is None else schema.attributes_of(query.attribute, "attribute")
     mined = mine_itemsets(counted.estimator, query)
+    mined = with_false_reports(mined, counted.estimator, query)
     shown = np.flatnonzero(_shown(mined, query, schema, [each.name for each in wanted]))
     keys = [msgspec.structs.replace(key, values=key.values.take(shown)) for key in mined.keys]
     guessed = query.estimate == "likelihood"

@@ -331,7 +331,12 @@ def _without_imprecise(fit: Regression, far: NDArray[np.bool_], z: Array | None)
     # The odds of a rare answer are biased towards 1, and their interval has too low coverage.
     known = np.ones_like(found.covariance)
     known[0] = known[:, 0] = np.nan if far[0] else 1.0
-    coefficients = coefficients_of(found.value, found.covariance * known, statistic)
+    # A report moves both tests by the same part of them.
+    moved = None
+    if found.moved is not None:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            moved = np.abs(statistic / np.asarray(found.statistic)) * found.moved
+    coefficients = coefficients_of(found.value, found.covariance * known, statistic, moved=moved)
     fit = replace(fit, coefficients=coefficients)
     few = [warning("untested coefficients", limit=_FAR)] if untested[1:].any() else []
     return Fitted(fit, "model", few, test="Wald" if z is None else "score")

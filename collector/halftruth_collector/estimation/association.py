@@ -355,6 +355,7 @@ def estimate_associations(
         associations,
         p_value=np.append(test.p_values, np.nan)[tests],
         adjusted_p_value=np.append(test.adjusted, np.nan)[tests],
+        moved_by=np.append(test.moved, np.nan)[tests],
     )
 
 

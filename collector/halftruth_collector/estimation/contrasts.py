@@ -170,10 +170,16 @@ def with_answer(groups: Groups, answer: int) -> Function:
     return cells
 
 
-def p_values(groups: Groups, answer: int, slopes: Array, pooled: Array | None = None) -> Array:
-    """Return p-values of tests that all shares in a contrast are equal, shape (K,).
+def with_tests(
+    found: Estimates,
+    groups: Groups,
+    answer: int,
+    slopes: Array,
+    pooled: Array | None = None,
+) -> Estimates:
+    """Return contrasts of shares with tests that all shares in each are equal.
 
-    They are NaN if the variance under the null hypothesis is 0.
+    The p-value is NaN if the variance under the null hypothesis is 0.
 
     Parameters
     ----------
@@ -193,7 +199,7 @@ def p_values(groups: Groups, answer: int, slopes: Array, pooled: Array | None = 
     forms = forms.reshape(len(slopes), -1)
     # The null variance does not use the tested cells: they have fewer reports if rare by chance.
     patterns, pattern = np.unique(members.astype(bool), axis=0, return_inverse=True)
-    variance = np.zeros(len(slopes))
+    variance, nulls = np.zeros(len(slopes)), [table.value] * len(slopes)
     for number, alike in enumerate(patterns):
         check_deadline()
         chosen = np.flatnonzero(pattern.ravel() == number)
@@ -204,10 +210,15 @@ def p_values(groups: Groups, answer: int, slopes: Array, pooled: Array | None = 
             known = float(share[chosen[0]])
             answers = np.where(is_answer, known, (1 - known) * others / others.sum())
             null = groups.alike(inside, answers)
+            for row in chosen.tolist():
+                nulls[row] = null
         variance[chosen] = np.diag(table.covariance(forms[chosen], null))
     alone = np.einsum("kg,kg->k", slopes * base, slopes) / max(table.reports - 1, 1)
     error = np.sqrt(np.where(variance > _ROUNDING * alone, variance, np.nan))
-    return np.asarray(2 * scipy.special.ndtr(-np.abs(slopes @ giving / error)))
+    p_values = 2 * scipy.special.ndtr(-np.abs(slopes @ giving / error))
+    if table.logit:
+        return replace(found, p_value=p_values)
+    return replace(found, p_value=p_values, forms=forms, nulls=nulls)
 
 
 def shares_of(groups: Groups, answer: int, confidence: float = 0.95) -> Estimates:
@@ -279,14 +290,14 @@ def compare_groups(
     others_of = 1 - own if reference is None else np.eye(len(own) + 1)[[reference] * len(own)]
     with np.errstate(divide="ignore", invalid="ignore"):
         slopes = [side / (side @ groups.base)[:, None] for side in (own, others_of)]
-        p_value = p_values(groups, answer, np.subtract(*slopes))
+        effects = with_tests(effects, groups, answer, np.subtract(*slopes))
     known = there & np.isfinite(effects.value)
     undefined = [
         _NO_RATIO[effect] if yes and not finite else reason
         for reason, yes, finite in zip(undefined, there, known, strict=True)
     ]
     found = effects.where(known, undefined)
-    return replace(found, p_value=np.where(there, p_value, np.nan))
+    return replace(found, p_value=np.where(there, np.asarray(effects.p_value), np.nan))
 
 
 def trend_weights(groups: int) -> Array:
@@ -318,8 +329,9 @@ def trend_of(groups: Groups, answer: int, confidence: float = 0.95) -> Estimates
         terms = np.arange(len(groups.names))[None]
         trend = replace(trend, sets=sets_from_shares(every, terms, weights))
     with np.errstate(divide="ignore", invalid="ignore"):
-        p_value = p_values(groups, answer, weights / groups.base, np.ones(weights.shape))
-    return replace(trend, p_value=p_value).where(np.array([not undefined]), [undefined])
+        slopes, everybody = weights / groups.base, np.ones(weights.shape)
+        trend = with_tests(trend, groups, answer, slopes, everybody)
+    return trend.where(np.array([not undefined]), [undefined])
 
 
 def _share(cells: Any) -> Any:

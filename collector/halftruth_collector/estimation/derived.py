@@ -293,13 +293,22 @@ class DerivedTable(Table):
         size = self.cells.size
         return self._sums(half.reshape(-1, size).T).reshape(size, size)
 
+    def largest_falls(self, forms: Array, shares: Array | None = None) -> Array:
+        if shares is not None:
+            return super().largest_falls(forms, shares)
+        return self.joint.largest_falls(self._forms_of_joint(forms))
+
     def _covariance_of(self, forms: Array) -> Array:
+        return self.joint.covariance(self._forms_of_joint(forms))
+
+    def _forms_of_joint(self, forms: Array) -> Array:
+        """Return linear forms of the shares as forms of the cells of `joint` (delta method)."""
         slopes = forms
         if self.is_domain:
             slopes = (forms - (forms @ self.value.ravel())[:, None]) / self.base
         of_joint = np.zeros((len(forms), *self.joint.value.shape))
         of_joint[(slice(None), *self._kept)] = self._onto_parts(slopes)
-        return self.joint.covariance(of_joint.reshape(len(forms), -1))
+        return of_joint.reshape(len(forms), -1)
 
     def _cells_variance(self) -> Array:
         """Variance of `cells`; NaN where the reports do not determine one."""

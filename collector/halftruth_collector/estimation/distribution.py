@@ -62,38 +62,43 @@ def mean_differences(groups: Groups, values: Array, reference: int) -> Estimates
     of = mean_of(values).contrast("mean_difference", [1, -1])
     found = Estimates.contrast(groups.table, differences, of)
     if not groups.table.logit:
-        z = _scores(groups, values, reference)
+        z, forms, nulls = _scores(groups, values, reference)
         p_value = 2 * scipy.special.ndtr(-np.abs(z))
-        found = replace(found, statistic=z, p_value=p_value)
+        found = replace(found, statistic=z, p_value=p_value, forms=forms, nulls=nulls)
     return found.where(groups.defined[others] & groups.defined[reference])
 
 
-def _scores(groups: Groups, values: Array, reference: int) -> Array:
+def _scores(groups: Groups, values: Array, reference: int) -> tuple[Array, Array, list[Array]]:
     """Return score statistics of the differences of means, corrected for skewness.
+
+    They are followed by the tested linear forms of the table, and by its shares under each null
+    hypothesis.
 
     The variance is that of the reports if both groups gave the same answers. An estimated variance
     is too small where a small group has a small share by chance: such tests reject up to 12 % of
     true hypotheses. NaN if a group has no people.
     """
     table, found = groups.table, np.full(len(groups) - 1, np.nan)
+    every = np.full((len(found), table.value.size), np.nan)
+    nulls = [table.value] * len(found)
     codes, answers = groups.kept
     base = groups.base
     for place, number in enumerate(np.delete(np.arange(len(groups)), reference).tolist()):
         if table.reports < 2 or not (base[number] > 0 and base[reference] > 0):
             continue
         pooled = groups.pooled([number, reference])
-        null = groups.alike([number, reference], pooled)
+        null = nulls[place] = groups.alike([number, reference], pooled)
         centred, form = values - pooled @ values, np.zeros(table.value.shape)
         form[codes[number], answers] = centred / base[number]
         form[codes[reference], answers] = -centred / base[reference]
-        forms = form.reshape(1, -1)
+        forms = every[place : place + 1] = form.reshape(1, -1)
         [[variance]] = table.covariance(forms, null)
         if not variance > 0:
             continue
         score = (form * table.value).sum() / np.sqrt(variance)
         skewness = table.third_moment(forms, null)[0] / variance**1.5
         found[place] = unskewed(score, np.asarray(skewness))
-    return found
+    return found, every, nulls
 
 
 def deviations_of(groups: Groups, scores: Array) -> Estimates:

@@ -24,6 +24,7 @@ from halftruth_shared.results import EstimateColumns, Quantity, Texts
 from numpy.typing import ArrayLike, NDArray
 
 from .bounds import Array, normal_quantile, significantly_positive
+from .false_reports import DECISIVE, moved_by, statistics
 from .intervals import (
     EMPTY,
     EVERYTHING,
@@ -161,6 +162,13 @@ class Estimates:
         Perturbation errors and sampling errors.
     statistic, p_value : ndarray, optional
         Of the test of no effect; NaN where there is none.
+    forms : ndarray, shape (K, cells), optional
+        Linear forms of the table that the test is about; by default the gradient.
+    nulls : sequence of ndarray, optional
+        The table under each null hypothesis of these forms.
+    moved : ndarray, optional
+        By how much one false report can move the test statistic, see `false_reports`; by default
+        this follows from these forms.
     undefined : str, or sequence of str or None, optional
         Reason why a value is undefined.
     """
@@ -175,6 +183,9 @@ class Estimates:
     parts: tuple[Array, Array] | None = None
     statistic: Array | None = None
     p_value: Array | None = None
+    forms: Array | None = None
+    nulls: Sequence[Array] | None = None
+    moved: Array | None = None
     undefined: "Sequence[str | None] | Texts | str | None" = None
 
     @classmethod
@@ -348,7 +359,7 @@ class Estimates:
     ) -> "Estimates":
         """Return the estimates with all others than the known ones undefined, for some reasons."""
         gone, sets = np.where(known, 0.0, np.nan), self.sets
-        columns = ("value", "standard_error", "statistic", "p_value")
+        columns = ("value", "standard_error", "statistic", "p_value", "moved")
         found = {name: getattr(self, name) for name in columns}
         return replace(
             self,
@@ -372,6 +383,7 @@ class Estimates:
             lambda quantile: sets(quantile)[rows],
             statistic=column(self.statistic),
             p_value=column(self.p_value),
+            moved=column(self.moved),
         )
 
     def columns(
@@ -411,6 +423,7 @@ class Estimates:
             "statistic": self.statistic,
             "p_value": self.p_value,
             "adjusted_p_value": adjusted,
+            "moved_by": self._moved(),
             "perturbation_error": perturbation,
             "sampling_error": sampling,
         }
@@ -431,6 +444,26 @@ class Estimates:
         return EstimateColumns(
             quantity=Texts.constant(of.name, count), value=np.ravel(self.value), **found
         )
+
+    def _moved(self) -> Array | None:
+        """Return by how much one false report can move the test statistics."""
+        if self.moved is not None or self.p_value is None or self.function is None:
+            return self.moved
+        moved = np.full(self.value.size, np.nan)
+        z = statistics(self.p_value)
+        decisive = np.flatnonzero(np.isfinite(self.value) & (z >= DECISIVE))
+        if not len(decisive):
+            return moved
+        table, _ = self.source
+        nulls = self.nulls and [self.nulls[row] for row in decisive.tolist()]
+        if self.forms is not None:
+            forms = self.forms[decisive]
+            effect = forms @ table.value.ravel()
+        else:
+            forms, value = self.gradient[decisive], self.value[decisive]
+            effect = np.log(value) if self.of.logarithmic else value - (self.of.no_effect or 0.0)
+        moved[decisive] = moved_by(table, forms, effect, z[decisive], nulls)
+        return moved
 
 
 def _columns_of_sets(

@@ -25,6 +25,7 @@ There is no test if the share of a category is not significantly above zero, or 
 count of a cell under independence is below one.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -36,6 +37,7 @@ from halftruth_shared.deadlines import check_deadline
 from numpy.typing import NDArray
 
 from .bounds import Array, normal_quantile, significantly_positive
+from .false_reports import DECISIVE, statistics, to_undo
 from .selection import adjusted_p_values
 from .table import ReportDistribution, Table
 
@@ -62,12 +64,16 @@ class IndependenceTest:
         (R − 1)(C − 1), times the number of layers.
     p_value, undefined : optional
         The p-value, or the reason why the test is undefined.
+    undone_by : float
+        How many false reports would undo a rejection at the level of the test, see `false_reports`;
+        NaN if it does not reject, or if no number of them would.
     """
 
     statistic: float | None
     degrees_of_freedom: int
     p_value: float | None
     undefined: str | None = None
+    undone_by: float = math.nan
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,8 +212,26 @@ class Departures:
             skewness = third / self.variance.ravel() ** 1.5
         return unskewed(self.residuals, np.reshape(skewness, self.residuals.shape))
 
-    def test(self) -> IndependenceTest:
+    @cached_property
+    def moved(self) -> Array:
+        """By how much one false report can move each score towards 0, shape of the table."""
+        departures = (self.table.value - self.expected).ravel()
+        falls = self._falls(np.diag(np.sign(departures)))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.abs(falls * self.scores.ravel() / departures).reshape(self.scores.shape)
+
+    def _falls(self, forms: Array) -> Array:
+        """Return how much one more report can lower linear forms of the departures, shape (K,)."""
+        falls = [-(each.weights @ forms.T).min(axis=0) for each in self._samples]
+        return np.asarray(np.max([np.zeros(len(forms)), *falls], axis=0))
+
+    def test(self, rate: float = 0.05) -> IndependenceTest:
         """Test the (conditional) independence of two attributes, jointly in all layers.
+
+        Parameters
+        ----------
+        rate : float
+            Level of the test, for `undone_by`.
 
         Raises
         ------
@@ -249,7 +273,15 @@ class Departures:
             variance += each.reports * float(fourth)
         scale = variance / freedom
         p_value = scipy.special.gammaincc(freedom / scale, statistic / scale)
-        return IndependenceTest(statistic, freedom, float(p_value))
+        found = IndependenceTest(statistic, freedom, float(p_value))
+        if p_value > rate:
+            return found
+        # √χ² is linear in the departures along their direction.
+        distance, forms = math.sqrt(statistic), np.zeros((1, table.value.size))
+        forms[0, free] = inverse @ departures / distance
+        limit = math.sqrt(scale * scipy.special.gammainccinv(freedom / scale, rate))
+        [undone_by] = to_undo(np.array([distance]), limit, self._falls(forms), reports)
+        return replace(found, undone_by=float(undone_by))
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,6 +316,20 @@ class JointTest:
         """p-value of the largest score of each pair (Bonferroni); NaN without a tested cell."""
         corrected = np.minimum(1.0, 2 * self.tested * scipy.special.ndtr(-self.clearest))
         return np.asarray(np.where(self.tested > 0, corrected, np.nan))
+
+    @cached_property
+    def moved(self) -> Array:
+        """By how much one false report can move the statistic of each pair, if it is significant.
+
+        The statistic is that of the p-value, of which the largest score is the larger part.
+        """
+        moved = np.full(len(self.departures), np.nan)
+        for place, each in enumerate(self.departures):
+            if statistics(self.p_values[place]) >= DECISIVE:
+                score = np.nan_to_num(np.abs(each.scores))
+                own = each.moved.ravel()[score.argmax()]
+                moved[place] = own * self.clearest[place] / statistics(self.p_values[place])
+        return moved
 
     @cached_property
     def adjusted(self) -> Array:

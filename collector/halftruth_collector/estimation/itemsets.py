@@ -13,13 +13,15 @@ combinations. Both limits follow from the survey and the number of reports, not 
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, reduce
-from itertools import combinations, count
+from itertools import combinations, count, islice
 from math import comb
 from typing import Any, cast
 
+import msgspec
 import numpy as np
 import scipy
 from halftruth_shared import DomainTooLarge, ParameterError, Schema, Survey
@@ -33,6 +35,7 @@ from numpy.typing import NDArray
 from .bounds import Array, logits, normal_quantile, reaches
 from .estimates import Estimates
 from .estimator import Estimator
+from .false_reports import moved_by, statistics, to_undo
 from .identified import IdentifiedSets
 from .intervals import share_interval
 from .likelihood import supports_within
@@ -58,6 +61,9 @@ _FEW = 5_000
 _DEFAULT_SUBSETS, _DEFAULT_ITEMSETS = 3_000, 250_000
 
 _SUPPORT = QUANTITIES["support"]
+
+#: Largest number of tables of frequent itemsets for which false reports are examined.
+_MOST_TABLES = 40
 
 #: Digits by which supports are sorted; further ones are rounding errors.
 _DIGITS = 12
@@ -211,6 +217,29 @@ def mine_itemsets(estimator: Estimator, query: ItemsetsQuery) -> Itemsets:
         typical_error,
     )
     return replace(found, unexamined=unexamined, max_length=max_length)
+
+
+def with_false_reports(found: Itemsets, estimator: Estimator, query: ItemsetsQuery) -> Itemsets:
+    """Add how many false reports would undo that itemsets are frequent.
+
+    There are no more tables of them than `_MOST_TABLES`; further itemsets have no number.
+    """
+    moved, names = np.full(len(found), np.nan), estimator.schema.names
+    rows_of: dict[tuple[int, ...], list[int]] = defaultdict(list)
+    for row in np.flatnonzero(found.frequent).tolist():
+        rows_of[tuple(np.flatnonzero(found.codes[row] >= 0).tolist())].append(row)
+    z = statistics(found.estimates.numbers("p_value"))
+    for positions, rows in islice(rows_of.items(), _MOST_TABLES):
+        check_deadline()
+        table = estimator.table([names[j] for j in positions])
+        cells = np.ravel_multi_index(tuple(found.codes[rows][:, positions].T), table.value.shape)
+        excess = table.value.ravel()[cells] - query.min_support
+        moved[rows] = moved_by(table, np.eye(table.value.size)[cells], excess, z[rows])
+    rate = (1 - query.confidence) * max(int(found.frequent.sum()), 1) / max(found.candidates, 1)
+    critical = float(statistics(np.array(rate)))
+    undone_by = to_undo(z, critical, moved, estimator.reports)
+    estimates = msgspec.structs.replace(found.estimates, moved_by=moved, undone_by=undone_by)
+    return replace(found, estimates=estimates)
 
 
 def check_keeping(estimator: Estimator) -> None:
@@ -505,7 +534,7 @@ def select_itemsets(
     p_values = np.minimum(2 * _one_sided_p_values(examined, query.min_support), 1.0)
     adjusted = adjusted_p_values(p_values, candidates)[order]
     quantile = normal_quantile(listed_alpha(query.confidence, len(order), candidates))
-    supports = examined.supports.take(order)
+    supports = replace(examined.supports.take(order), p_value=p_values[order])
     # The reliability uses intervals that are not widened for the selection.
     own = supports.sets(ordinary)
     estimates = supports.columns(quantile=quantile, grade=grades(own.half_width), adjusted=adjusted)

@@ -93,7 +93,8 @@ def fit_linear_table(table: Table, model: Equation, kept: NDArray[np.bool_]) -> 
         forms = part.forms(left, right)
         return np.asarray(forms.T @ covariance @ forms)
 
-    return _fit(part.moments, 1 / np.abs(columns[:, :-1]).max(axis=0), covariance_of)
+    units = 1 / np.abs(columns[:, :-1]).max(axis=0)
+    return _fit(part.moments, units, covariance_of, [part])
 
 
 def fit_linear_pairs(estimator: Estimator, model: Equation) -> Regression:
@@ -125,7 +126,7 @@ def fit_linear_pairs(estimator: Estimator, model: Equation) -> Regression:
         )
         return np.asarray(products) / (reports * (reports - 1))
 
-    return _fit(moments, 1 / largest[:-1], covariance_of)
+    return _fit(moments, 1 / largest[:-1], covariance_of, parts)
 
 
 def _parts(estimator: Estimator, model: Equation) -> Iterator[Part]:
@@ -180,12 +181,16 @@ def _products(first: Array, second: Array) -> Array:
 
 
 def _fit(
-    moments: Array, units: Array, covariance_of: Callable[[Array, Array], Array]
+    moments: Array,
+    units: Array,
+    covariance_of: Callable[[Array, Array], Array],
+    parts: Sequence[Part],
 ) -> Regression:
     """Fit the equation to its moments.
 
     `units` are the reciprocals of the largest value of each column, shape (k,); `covariance_of`
-    returns the covariance of K forms l M r, from the rows l and r of each, shapes (K, z).
+    returns the covariance of K forms l M r, from the rows l and r of each, shapes (K, z). The
+    moments are those of `parts`.
     """
     values, vectors = np.linalg.eigh(moments[:-1, :-1] * np.outer(units, units))
     directions = np.pad(vectors.T * units, ((0, 0), (0, 1)))
@@ -210,4 +215,9 @@ def _fit(
         change = np.hstack([np.eye(len(beta)), -np.diag(beta)]) / left[:, None]
         z = np.where(of_rest > 0, numerator / np.sqrt(of_rest), np.nan)
     sets = partial(fieller_sets, numerator, left, (of_rest, of_left), np.diag(spread, len(beta)))
-    return Regression(coefficients_of(beta, change @ spread @ change.T, z, sets))
+    # One report cannot move the forms of all tables by more than the sum of the largest falls.
+    ways = np.sign(numerator)[:, None]
+    falls = sum(part.table.largest_falls(ways * part.forms(own, rest).T) for part in parts)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        moved = falls * np.abs(z / numerator)
+    return Regression(coefficients_of(beta, change @ spread @ change.T, z, sets, moved))

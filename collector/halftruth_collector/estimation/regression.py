@@ -34,7 +34,8 @@ from numpy.typing import NDArray
 from .bounds import SIGNIFICANT, Array
 from .equation import Equation, Outcome, Predictors, Response
 from .estimates import Estimates, Sets, normal_sets
-from .table import Table
+from .false_reports import moved_by
+from .table import SOMEBODY, Table
 
 #: Largest absolute linear predictor of a logistic model: odds of three million.
 _FARTHEST = 15.0
@@ -83,13 +84,17 @@ class Regression:
 
 
 def coefficients_of(
-    value: Array, covariance: Array, z: Array, sets: Sets | None = None
+    value: Array,
+    covariance: Array,
+    z: Array,
+    sets: Sets | None = None,
+    moved: Array | None = None,
 ) -> Estimates:
     """Return coefficients with test statistics z; their intervals are normal by default."""
     error = _errors(covariance)
     sets = sets or normal_sets(value, error)
     of = QUANTITIES["coefficient"]
-    return Estimates(of, value, error, sets, joint=covariance, statistic=z)
+    return Estimates(of, value, error, sets, joint=covariance, statistic=z, moved=moved)
 
 
 def effects_of(value: Sequence[float], error: Sequence[float]) -> Estimates:
@@ -156,11 +161,17 @@ def fit_table(
         covariance = table.covariance(_placed(by_shares, cells, table))
         if table.logit:
             z = equations.coefficients / _errors(covariance)
+            moved = moved_by(table, _placed(by_shares, cells, table), equations.coefficients, z)
         else:
             sizes, directions = _directions(equations.information)
             if not sizes[0] > SIGNIFICANT * errors(equations.influence(directions[:1]))[0]:
                 raise NotIdentified(_NOT_DETERMINED, directions[0])
-            z = np.array([equations.score_test(j, errors) for j in range(coefficients)])
+            tests = [equations.score(j) for j in range(coefficients)]
+            scores, forms, fitted = map(np.array, zip(*tests, strict=True))
+            error = np.concatenate([errors(form[None]) for form in forms])
+            z = scores / np.where(error > 0, error, np.nan)
+            nulls = [_with(table, cells, each) for each in fitted]
+            moved = moved_by(table, _placed(forms, cells, table), scores, z, nulls)
     except NotIdentified as failure:
         weights = failure.weights
         least = np.flatnonzero(weights >= weights.max() / 2)
@@ -176,7 +187,8 @@ def fit_table(
         influences.append(own + slope @ by_shares)
     effect_errors = [errors(influence[None])[0] for influence in influences]
     return Regression(
-        coefficients_of(equations.coefficients, covariance, z), effects_of(effects, effect_errors)
+        coefficients_of(equations.coefficients, covariance, z, moved=moved),
+        effects_of(effects, effect_errors),
     )
 
 
@@ -313,22 +325,26 @@ class _Equations:
         bend = self.here.curvature * (1 - 2 * self.here.mean) * self.shares.sum(axis=1)
         return np.asarray(own + squares * bend @ self.columns @ self.by_shares)
 
-    def score_test(self, j: int, errors: Callable[[Array], Array]) -> float:
-        """Return the score test statistic of coefficient `j`, with the other ones fitted."""
+    def score(self, j: int) -> tuple[float, Array, Array]:
+        """Return the score of coefficient `j` if it is 0, with the other ones fitted.
+
+        It is followed by its gradient by the shares and by the fitted shares, both (cells,). NaN if
+        the others are not identified.
+        """
         others = np.delete(np.arange(self.columns.shape[1]), j)
         try:
             rest = self._solve(self.columns[:, others])
         except NotIdentified:
-            return np.nan
+            return np.nan, *np.full((2, self.shares.size), np.nan)
         here = self.outcome.response(self.columns[:, others] @ rest)
         information = information_of(self.columns, self.shares, here)
         # The nuisance coefficients are estimated, so they depend on the table.
         row = np.zeros(self.columns.shape[1])
         row[j] = 1
         row[others] = -np.linalg.solve(information[np.ix_(others, others)], information[others, j])
-        error = errors((row @ self._gradient(here))[None])[0]
         score = score_of(self.columns, self.shares, here)[j]
-        return float(score / error) if error > 0 else np.nan
+        fitted = np.exp(here.level) * self.shares.sum(axis=1, keepdims=True)
+        return float(score), row @ self._gradient(here), fitted.ravel()
 
 
 def _placed(influence: Array, cells: NDArray[np.int64], table: Table) -> Array:
@@ -336,6 +352,14 @@ def _placed(influence: Array, cells: NDArray[np.int64], table: Table) -> Array:
     forms = np.zeros((len(influence), table.value.size))
     forms[:, cells] = influence
     return forms
+
+
+def _with(table: Table, cells: NDArray[np.int64], shares: Array) -> Array:
+    """Return a table with other shares of some cells, all cut at 0."""
+    people = table.value.copy()
+    people.ravel()[cells] = shares
+    people = np.maximum(people, SOMEBODY)
+    return np.asarray(people / people.sum())
 
 
 def _errors(covariance: Array) -> Array:

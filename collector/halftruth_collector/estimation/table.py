@@ -130,6 +130,29 @@ class Table(ABC):
         """
         return None
 
+    def largest_falls(self, forms: Array, shares: Array | None = None) -> Array:
+        """Return how much one more report can lower linear forms of the estimates, shape (K,).
+
+        It is the report, of all that can be sent, that lowers the form most.
+
+        Parameters
+        ----------
+        forms : ndarray, shape (K, cells)
+            Coefficients of the cells in row-major order.
+        shares : ndarray, shape as `value`, optional
+            Shares of the people, to whose reports it is added; by default as estimated, cut at 0.
+        """
+        if shares is None:
+            people = np.maximum(self.value, SOMEBODY)
+            shares = people / people.sum()
+        falls = np.zeros(len(forms))
+        for each in self.report_distributions(shares):
+            check_deadline()
+            added = each.weights @ forms.T
+            added -= each.chances @ added
+            falls = np.maximum(falls, -added.min(axis=0))
+        return falls
+
     def variance(self) -> Array:
         """Return the variance of each share (Guo Result 1, diagonal of eq. 5.16), read-only.
 

@@ -28,6 +28,7 @@ from .contrasts import compare_groups, contrast_sets
 from .distribution import Scale, mean_differences, means_of, scale_of
 from .estimates import Estimates, differentiate, shares_of_table
 from .estimator import Estimator
+from .false_reports import DECISIVE, moved_by
 from .intervals import SHARE, ConfidenceSets, mean_of
 from .subgroups import Groups
 from .table import SOMEBODY, Table
@@ -179,7 +180,29 @@ def contrast(waves: Sequence[Estimates], weights: Array, of: Quantity) -> Estima
         return contrast_sets(value, lower, upper, weights=weights)
 
     p_value = 2 * scipy.special.ndtr(-score)
-    return Estimates(of, change, of_change, sets, parts=(perturbation, sampling), p_value=p_value)
+    return Estimates(
+        of,
+        change,
+        of_change,
+        sets,
+        parts=(perturbation, sampling),
+        p_value=p_value,
+        moved=_moved(waves, weights, change, score),
+    )
+
+
+def _moved(waves: Sequence[Estimates], weights: Array, change: Array, score: Array) -> Array | None:
+    """Return by how much one false report can move the tests, in the wave where it moves most."""
+    if any(each.table is None for each in waves):
+        return None
+    if not (score >= DECISIVE).any():
+        return np.full(len(score), np.nan)
+    moved = [
+        moved_by(table, weight * each.gradient, change, score)
+        for each, weight in zip(waves, weights, strict=True)
+        if weight and (table := each.table) is not None
+    ]
+    return np.asarray(np.max(moved, axis=0))
 
 
 def _errors_if_equal(waves: Sequence[Estimates], weights: Array) -> Array:
@@ -221,6 +244,7 @@ def stacked(waves: Sequence[Estimates]) -> Estimates:
         return ConfidenceSets(kind, *map(column, ends))
 
     p_values = [each.p_value for each in waves if each.p_value is not None]
+    moved = [each.moved for each in waves if each.moved is not None]
     return Estimates(
         waves[0].of,
         column([each.value for each in waves]),
@@ -228,6 +252,7 @@ def stacked(waves: Sequence[Estimates]) -> Estimates:
         sets,
         parts=(perturbation, sampling),
         p_value=column(p_values) if p_values else None,
+        moved=column(moved) if moved else None,
     )
 
 

@@ -217,6 +217,23 @@ def _effective(_: Labels, reports: float) -> str:
     return f"Effective sample size: {number(reports, 0)} answers without perturbation."
 
 
+def _false_reports(_: Labels, weakest: int, rows: int, finding: int | None = None) -> str:
+    """State how many false reports would undo the findings of a result.
+
+    >>> _false_reports(NAMES, 9, 5, 47)
+    'About 47 false reports would undo the finding, and 9 the weakest of 5 significant estimates.'
+    >>> _false_reports(NAMES, 12, 1)
+    'About 12 false reports would undo the significant estimate.'
+    """
+    of_rows = f"the weakest of {number(rows, 0)} significant estimates"
+    if rows == 1:
+        of_rows = "the significant estimate"
+    if finding is None or (rows == 1 and finding == weakest):
+        return f"About {number(weakest, 0)} false reports would undo {of_rows}."
+    said = f"About {number(finding, 0)} false reports would undo the finding"
+    return f"{said}, and {number(weakest, 0)} {of_rows}."
+
+
 #: Sentence of each caveat, by its code: of several analyses, and what each analysis declares.
 SENTENCES: dict[str, Callable[..., str]] = {
     "precision": _precision,
@@ -230,6 +247,7 @@ SENTENCES: dict[str, Callable[..., str]] = {
     ),
     "unexamined": _unexamined,
     "asked together": _asked_together,
+    "false reports": _false_reports,
     "groups of answers": lambda labels, questions: (
         f"Answers to {listed([*map(labels.quoted, questions)])} are in groups, as in all reports"
         " about several questions; results of a question alone have them in detail."

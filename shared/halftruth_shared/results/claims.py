@@ -31,7 +31,8 @@ class Test(Message, frozen=True, kw_only=True):
     """Test on which claims are based.
 
     `p_value` is that of the most significant of `hypotheses`, adjusted for their number
-    (Bonferroni); if it is null, `undefined` is the reason.
+    (Bonferroni); if it is null, `undefined` is the reason. `undone_by` is how many false reports
+    would undo a rejection; null if no number of them would.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Test(Message, frozen=True, kw_only=True):
     p_value: float | None = None
     hypotheses: Annotated[int, Meta(ge=0)] = 1
     undefined: str | None = None
+    undone_by: float | None = None
 
 
 class SelectedSet(Message, frozen=True, kw_only=True, omit_defaults=True):

@@ -37,6 +37,8 @@ class EstimateColumns(Message, frozen=True, kw_only=True, omit_defaults=True, eq
     statistic: Numbers | None = None
     p_value: Numbers | None = None
     adjusted_p_value: Numbers | None = None
+    moved_by: Numbers | None = None
+    undone_by: Numbers | None = None
     reliability: Column | None = None
     undefined: Column | None = None
 
@@ -106,13 +108,18 @@ class Row(Estimate, frozen=True, kw_only=True):
     """One estimate of a result, with its keys and its quantity.
 
     `statistic` and `p_value` are of the same test. `adjusted_p_value` is the smallest false
-    discovery rate at which the estimate is significant among all tested estimates.
+    discovery rate at which the estimate is significant among all tested estimates. `moved_by` is by
+    how many standard errors a single false report can move a significant estimate towards no
+    effect, and `undone_by` how many such reports would undo the decision; null where no number of
+    them would.
     """
 
     keys: dict[str, Any]
     quantity: str
     statistic: float | None = None
     adjusted_p_value: float | None = None
+    moved_by: float | None = None
+    undone_by: float | None = None
 
     def __getitem__(self, key: str) -> Any:
         return self.keys[key]

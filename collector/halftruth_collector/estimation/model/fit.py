@@ -25,7 +25,7 @@ from ..groups import records_of_cells, with_attributes
 from ..reconstruction import reconstruction
 from ..report_model import ReportPart, report_parts, with_reported
 from .design import Design
-from .information import Derivatives, Fitted, derivatives, log_likelihood
+from .information import Derivatives, Fitted, derivatives, largest_falls, log_likelihood
 
 #: Largest table of a model.
 MODEL_CELLS = 2**18
@@ -126,6 +126,8 @@ class LoglinearModel:
     penalty : ndarray, shape (p,)
         Diagonal of R: 1 / prior variance of each parameter.
     reports : int
+    parts : sequence of ReportPart
+        The reports.
     log_likelihood : float
         Log-likelihood of these reports, given the number of reports of each view.
     converged : bool
@@ -138,6 +140,7 @@ class LoglinearModel:
     covariance: Array
     penalty: Array
     reports: int
+    parts: Sequence[ReportPart]
     log_likelihood: float = math.nan
     converged: bool = True
 
@@ -149,6 +152,18 @@ class LoglinearModel:
     def table(self) -> Array:
         """π̂, an axis for each attribute."""
         return self.fitted.table
+
+    def largest_falls(self, slopes: Array) -> Array:
+        """Return how much one more report can lower functions of θ̂, shape (K,).
+
+        Parameters
+        ----------
+        slopes : ndarray, shape (K, p)
+            Gradients of the functions by θ.
+        """
+        return largest_falls(
+            self.parts, self.fitted, slopes @ self.covariance @ self.design.corner.T
+        )
 
     @property
     def terms(self) -> list[tuple[str, ...]]:
@@ -240,6 +255,7 @@ class PenalizedLikelihood:
             covariance=covariance,
             penalty=self.penalty,
             reports=int(sum(part.counts.sum() for part in self.parts)),
+            parts=self.parts,
             log_likelihood=level + float(self.penalty @ theta**2) / 2,
             converged=converged,
         )
@@ -248,7 +264,9 @@ class PenalizedLikelihood:
         """Return the model at some parameters, with the covariance by the expected information."""
         information = self.derivatives(theta, expected=True).expected
         covariance: Array = np.asarray(np.linalg.inv(information), dtype=np.float64)
-        return LoglinearModel(self.schema, self.at(theta), theta, covariance, self.penalty, reports)
+        return LoglinearModel(
+            self.schema, self.at(theta), theta, covariance, self.penalty, reports, self.parts
+        )
 
 
 def penalties(design: Design, variances: tuple[float, float] = PRIOR_VARIANCES) -> Array:

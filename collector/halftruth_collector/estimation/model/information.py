@@ -166,6 +166,26 @@ def _products(part: ReportPart, fitted: Fitted, expected: bool) -> tuple[Array, 
     return of_model, of_reports
 
 
+def largest_falls(parts: Sequence[ReportPart], fitted: Fitted, steps: Array) -> Array:
+    """Return the largest decrease of functions of the parameters by one more report, shape (K,).
+
+    A report y changes the parameters by I⁻¹ s_y.
+
+    Parameters
+    ----------
+    steps : ndarray, shape (K, p)
+        Gradients of the functions, times I⁻¹, in corner coding.
+    """
+    falls = np.zeros(len(steps))
+    for part in parts:
+        for _, block in blocks(part, fitted):
+            check_deadline()
+            possible = block[0] > 0
+            moved = steps @ (block[1:, possible] / block[0, possible])
+            falls = np.maximum(falls, -moved.min(axis=1, initial=0.0))
+    return falls
+
+
 def blocks(part: ReportPart, fitted: Fitted) -> Iterator[tuple[Array, Array]]:
     """Yield counts of some reports, and their λ with its derivatives, shape (1 + p, reports).
 

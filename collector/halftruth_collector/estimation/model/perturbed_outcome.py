@@ -152,7 +152,15 @@ def perturbed_outcome_regression(
         sampling = shares @ (each - average) ** 2 / reports
         effects.append(average)
         errors.append(np.sqrt(slope @ covariance @ slope + sampling))
-    return Regression(coefficients_of(coefficients, covariance, z), effects_of(effects, errors))
+    here = outcome.response(columns @ coefficients)
+    by_report = np.einsum("xvu,xu->xv", _posterior(numbers, channel, here)[1], here.slope)
+    # A report v of people x changes the coefficients by I⁻¹ s_xv.
+    changes = np.einsum("xv,xk->kxv", by_report, columns @ covariance)
+    falls = -(np.sign(coefficients)[:, None, None] * changes).min(axis=(1, 2))
+    moved = falls * np.abs(z / coefficients)
+    return Regression(
+        coefficients_of(coefficients, covariance, z, moved=moved), effects_of(effects, errors)
+    )
 
 
 def _is_definite(information: Array) -> bool:

@@ -30,8 +30,7 @@ class ModelTable(Table):
     ----------
     gradient : ndarray, shape (cells, p)
         Derivatives of the logarithm of each share by θ; 0 for impossible combinations of answers.
-    parameters : ndarray, shape (p, p)
-        Covariance of θ̂.
+    model : LoglinearModel
     """
 
     def __init__(
@@ -39,11 +38,10 @@ class ModelTable(Table):
         attributes: tuple[str, ...],
         support: Array,
         gradient: Array,
-        parameters: Array,
-        reports: int,
+        model: LoglinearModel,
     ) -> None:
-        self.axes, self.reports = attributes, reports
-        self.gradient, self.parameters = gradient, parameters
+        self.axes, self.reports = attributes, model.reports
+        self.gradient, self.model = gradient, model
         self._support = support
 
     @property
@@ -53,6 +51,11 @@ class ModelTable(Table):
     @property
     def logit(self) -> bool:
         return True
+
+    @property
+    def parameters(self) -> Array:
+        """Covariance of θ̂, shape (p, p)."""
+        return self.model.covariance
 
     @property
     def slopes(self) -> Array:
@@ -67,6 +70,9 @@ class ModelTable(Table):
     def or_nan(self, variance: Array, target: Target) -> Array:
         """Return variances for a population; NaN for exactly these respondents."""
         return variance if target == "population" else np.full_like(variance, np.nan)
+
+    def largest_falls(self, forms: Array, shares: Array | None = None) -> Array:
+        return self.model.largest_falls(forms @ self.slopes)
 
     def _variance(self, target: Target) -> Array:
         squares = np.einsum("cp,cp->c", self.slopes @ self.parameters, self.slopes)
@@ -110,7 +116,7 @@ def shares(model: LoglinearModel, attributes: Sequence[str]) -> ModelTable:
     means = np.divide(table[:, 1:], own, out=np.tile(mean, (len(own), 1)), where=own > 0)
     gradient = (means - mean) @ model.design.corner
     support = np.clip(own[:, 0], 0.0, 1.0).reshape([model.schema.shape[j] for j in axes])
-    return ModelTable(tuple(attributes), support, gradient, model.covariance, model.reports)
+    return ModelTable(tuple(attributes), support, gradient, model)
 
 
 #: Largest number of derivatives of all margins of a table.

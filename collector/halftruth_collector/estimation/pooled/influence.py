@@ -238,6 +238,8 @@ def _within(axes: Sequence[int]) -> list[int]:
 
 def _blocks(known: int, weights: Array) -> Array:
     """Return block-diagonal weights of reports, a block for each public answer."""
+    if known == 1:
+        return weights
     return np.asarray(np.kron(np.eye(known), weights), dtype=np.float64)
 
 

@@ -1,0 +1,199 @@
+"""How many false reports would undo a decision: counted by adding them."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from halftruth_collector.analyses import ANALYSES, answer
+from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.estimation.estimates import Estimates
+from halftruth_collector.estimation.false_reports import moved_by, to_undo
+from halftruth_collector.estimation.model import fit_model
+from halftruth_collector.estimation.model.tables import shares
+from halftruth_shared import (
+    Attribute,
+    DistortionMatrices,
+    GammaDiagonal,
+    RandomizedResponse,
+    Schema,
+    SplitQuestionnaire,
+    Survey,
+)
+from halftruth_shared.results import QUANTITIES
+from sources import source_of
+
+SCHEMA = Schema(
+    [
+        Attribute("harassed", ["no", "yes"]),
+        Attribute("sex", ["man", "woman"]),
+        Attribute("age", ["young", "middle", "old"], ordered=True),
+    ]
+)
+MATRIX = [["3/4", "1/8"], ["1/4", "7/8"]]
+MECHANISMS = {
+    "gamma-diagonal": GammaDiagonal("19"),
+    "randomized response": RandomizedResponse(dict.fromkeys(SCHEMA.names, "0.8")),
+    "matrices": DistortionMatrices({"harassed": MATRIX, "sex": MATRIX}),
+    "split questionnaire": SplitQuestionnaire.designed(SCHEMA, Fraction(19), (), {1: 1.0, 2: 1.0}),
+}
+
+
+def surveyed(mechanism, reports, seed, strong=0.55):
+    """Return a survey with the reports of people of whom women were harassed more often."""
+    rng = np.random.default_rng(seed)
+    sex, age = rng.integers(0, 2, reports), rng.integers(0, 3, reports)
+    harassed = rng.random(reports) < np.where(sex == 1, strong, 0.15)
+    schema = SCHEMA
+    if isinstance(mechanism, DistortionMatrices):
+        schema = Schema(SCHEMA.attributes[:2])
+    survey = Survey("work", "Work", schema, mechanism)
+    people = np.stack([harassed, sex, age][: len(schema.names)], axis=1).astype(int)
+    return survey, survey.perturbation.reports(people, rng)
+
+
+def possible_reports(survey):
+    """Return every report that can be sent."""
+    shape = survey.report_space.shape
+    return np.indices(shape).reshape(len(shape), -1).T
+
+
+def with_added(rows, report, number):
+    return np.vstack([rows, np.tile(report, (number, 1))])
+
+
+def difference(people):
+    """The share of those who were harassed among women, less that among men."""
+    return people[1, 1:] / people[:, 1:].sum(axis=0) - people[1, :1] / people[:, :1].sum(axis=0)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_the_largest_fall_is_that_of_the_worst_of_all_reports(name):
+    survey, rows = surveyed(MECHANISMS[name], 3_000, 4)
+
+    def estimate(rows):
+        table = Estimator(survey, Counts.from_reports(survey, rows)).table(["harassed", "sex"])
+        found = Estimates.contrast(table, difference, QUANTITIES["difference"])
+        return table, found
+
+    table, found = estimate(rows)
+    [before] = found.value
+    after = [
+        estimate(with_added(rows, report, 1))[1].value[0] for report in possible_reports(survey)
+    ]
+    for sign in (1, -1):
+        [fall] = table.largest_falls(sign * found.gradient)
+        assert fall == pytest.approx(max(sign * (before - each) for each in after), rel=0.03)
+
+
+def test_the_largest_fall_of_a_model_is_that_of_the_worst_of_all_reports():
+    survey, rows = surveyed(MECHANISMS["split questionnaire"], 3_000, 4)
+
+    def table_of(rows):
+        model = fit_model(survey, Counts.from_reports(survey, rows))
+        return shares(model, ["harassed", "sex"])
+
+    table = table_of(rows)
+    [before], gradient = difference(table.value), None
+    found = Estimates.contrast(table, difference, QUANTITIES["difference"])
+    gradient = found.gradient
+    after = [
+        difference(table_of(with_added(rows, each, 1)).value)[0]
+        for each in possible_reports(survey)
+    ]
+    [fall] = table.largest_falls(gradient)
+    assert fall == pytest.approx(max(before - each for each in after), rel=0.03)
+
+
+QUERIES = {
+    "comparison": {"answer": {"harassed": "yes"}, "groups": "sex", "estimate": "moment"},
+    "crosstab": {"attributes": ["sex", "harassed"]},
+    "regression": {"outcome": "harassed", "predictors": ["sex"], "estimate": "moment"},
+    "measures": {"attributes": None},
+}
+
+
+def significant(result):
+    """Return the number of false reports that would undo the first decision, and its p-value."""
+    table = result.estimates
+    rows = np.flatnonzero(np.isfinite(table.numbers("p_value")))
+    if result.query.__class__.__name__ == "MeasuresQuery":
+        pairs = [{row["row"], row["column"]} == {"harassed", "sex"} for row in result.rows]
+        rows = np.flatnonzero(pairs)
+    adjusted = table.numbers("adjusted_p_value")
+    p_value = np.where(np.isnan(adjusted), table.numbers("p_value"), adjusted)[rows[-1]]
+    return table.numbers("undone_by")[rows[-1]], p_value
+
+
+@pytest.mark.parametrize("analysis", QUERIES)
+@pytest.mark.parametrize("mechanism", ["gamma-diagonal", "split questionnaire"])
+def test_a_decision_falls_with_the_stated_number_of_false_reports(analysis, mechanism):
+    survey, rows = surveyed(MECHANISMS[mechanism], 4_000, 8)
+    query = ANALYSES[analysis].query(**QUERIES[analysis])
+
+    def decided(report, number):
+        source = source_of(survey, with_added(rows, report, number))
+        return significant(answer(ANALYSES[analysis], source, query))
+
+    every = possible_reports(survey)
+    needed, before = decided(every[0], 0)
+    assert before < 0.05
+    # The worst report is the one of which some change the p-value most.
+    p_values = [decided(each, max(1, int(needed / 4)))[1] for each in every]
+    worst = every[int(np.argmax(p_values))]
+    assert decided(worst, int(0.8 * needed))[1] <= 0.05
+    assert decided(worst, int(np.ceil(1.25 * needed)))[1] > 0.05
+
+
+def test_the_number_follows_from_the_distance_to_the_critical_value():
+    needed = to_undo(np.array([5.0, 5.0, 2.0]), 2.0, np.array([0.1, 0.01, 0.1]), 100)
+    # Without others, z falls by 0.1 with the first report and less with each further one.
+    falls = [5 - 0.1 * k * 100 / (100 + k) for k in range(60)]
+    assert needed[0] == next(k for k, z in enumerate(falls) if z <= 2.0)
+    # What no report moves cannot be undone, and what is at the critical value with one report.
+    assert np.isnan(needed[1])
+    assert needed[2] == 1
+
+
+def test_estimates_without_a_statistic_are_not_moved():
+    survey, rows = surveyed(MECHANISMS["gamma-diagonal"], 500, 2)
+    table = Estimator(survey, Counts.from_reports(survey, rows)).table(["harassed"])
+    forms = np.array([[0.0, 1.0], [np.nan, 1.0]])
+    moved = moved_by(table, forms, np.array([0.5, 0.5]), np.array([np.nan, 3.0]))
+    assert np.isnan(moved).all()
+
+
+def test_frequent_itemsets_fall_with_the_stated_number_of_false_reports():
+    survey, rows = surveyed(MECHANISMS["gamma-diagonal"], 20_000, 5)
+    query = ANALYSES["itemsets"].query(min_support=0.2, max_length=1)
+
+    def decided(report, number):
+        result = answer(
+            ANALYSES["itemsets"], source_of(survey, with_added(rows, report, number)), query
+        )
+        return {
+            tuple(row["itemset"].items()): row.undone_by
+            for row in result.rows
+            if row.adjusted_p_value <= 0.05
+        }
+
+    item = (("age", "old"),)
+    needed = decided([0, 0, 0], 0)[item]
+    # Any report that says "young" counts against "old".
+    assert item in decided([0, 0, 0], int(0.9 * needed))
+    assert item not in decided([0, 0, 0], int(1.1 * needed))
+
+
+def test_what_is_not_significant_cannot_be_undone():
+    survey, rows = surveyed(MECHANISMS["split questionnaire"], 4_000, 8)
+    for name, query in QUERIES.items():
+        result = answer(ANALYSES[name], source_of(survey, rows), ANALYSES[name].query(**query))
+        table = result.estimates
+        adjusted = table.numbers("adjusted_p_value")
+        decided = np.where(np.isnan(adjusted), table.numbers("p_value"), adjusted) <= 0.05
+        stated = np.isfinite(table.numbers("undone_by"))
+        if name == "regression":
+            decided &= ~np.array([row.quantity in ("intercept", "odds") for row in result.rows])
+        assert (stated == decided).all()
+        [note] = [each for each in result.caveats if each.code == "false reports"]
+        assert note.values["weakest"] == table.numbers("undone_by")[stated].min()
+        assert "false reports would undo" in note.sentence
