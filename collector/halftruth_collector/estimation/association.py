@@ -116,8 +116,9 @@ class Batch:
     @cached_property
     def _stepped_along_covariance(self) -> Cells:
         """The shares after complex steps along the columns of the covariance of the cells."""
-        along = np.moveaxis(self.cell_covariance, 1, 0)
-        return self._named(complex_steps(self.shares, along.reshape(*self.shares.shape, -1)))
+        size = self.cell_covariance.shape[-1]
+        along = np.moveaxis(self.cell_covariance, 1, 0).reshape(*self.shares.shape, size)
+        return self._named(complex_steps(self.shares, along))
 
     def curvature(self, slopes: Callable[[Cells], Any]) -> Array:
         """Return the product H V of each table, shape (R, cells, cells), from ∇g in the cells."""
