@@ -185,7 +185,7 @@ export const ENGLISH = {
   // Before sending.
   review: "Nothing has been sent yet",
   draw: "When you send, this device changes your answers at random. The result, your report, may match your answers or not, and no one who sees it can be certain which. Only the report is sent, and you will see it.",
-  drawProving: "When you send, this device changes your answers at random. Only the result, your report, is sent, and you will see it.",
+  drawProving: "When you send, this device changes your answers at random, apart from those that are sent as answered. Only the result, your report, is sent, and you will see it.",
   send: "Send",
 
   // After sending.

@@ -169,7 +169,7 @@ export default {
   // Before sending.
   review: "Noch ist nichts gesendet",
   draw: "Wenn Sie absenden, verändert dieses Gerät Ihre Antworten zufällig. Das Ergebnis, Ihr Bericht, kann zu Ihren Antworten passen oder nicht, und niemand, der ihn sieht, kann sicher sein, was davon gilt. Nur der Bericht wird gesendet, und Sie werden ihn sehen.",
-  drawProving: "Wenn Sie absenden, verändert dieses Gerät Ihre Antworten zufällig. Nur das Ergebnis, Ihr Bericht, wird gesendet, und Sie werden ihn sehen.",
+  drawProving: "Wenn Sie absenden, verändert dieses Gerät Ihre Antworten zufällig, außer denen, die unverändert gesendet werden. Nur das Ergebnis, Ihr Bericht, wird gesendet, und Sie werden ihn sehen.",
   send: "Absenden",
 
   // After sending.

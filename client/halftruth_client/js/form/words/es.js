@@ -172,7 +172,7 @@ export default {
   // Before sending.
   review: "Todavía no se ha enviado nada",
   draw: "Al enviar, este dispositivo cambia sus respuestas al azar. El resultado, su informe, puede corresponder a sus respuestas o no, y nadie que lo vea puede saberlo con certeza. Solo se envía el informe, y usted lo verá.",
-  drawProving: "Al enviar, este dispositivo cambia sus respuestas al azar. Solo se envía el resultado, su informe, y usted lo verá.",
+  drawProving: "Al enviar, este dispositivo cambia sus respuestas al azar, salvo las que se envían tal como las dio. Solo se envía el resultado, su informe, y usted lo verá.",
   send: "Enviar",
 
   // After sending.

@@ -172,7 +172,7 @@ export default {
   // Before sending.
   review: "Rien n’a encore été envoyé",
   draw: "Au moment de l’envoi, cet appareil modifie vos réponses au hasard. Le résultat, votre rapport, peut correspondre à vos réponses ou non, et personne ne peut en être certain en le voyant. Seul le rapport est envoyé, et vous le verrez.",
-  drawProving: "Au moment de l’envoi, cet appareil modifie vos réponses au hasard. Seul le résultat, votre rapport, est envoyé, et vous le verrez.",
+  drawProving: "Au moment de l’envoi, cet appareil modifie vos réponses au hasard, sauf celles qui sont envoyées telles quelles. Seul le résultat, votre rapport, est envoyé, et vous le verrez.",
   send: "Envoyer",
 
   // After sending.
