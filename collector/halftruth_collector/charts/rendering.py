@@ -34,8 +34,9 @@ _FORMATS: dict[str, dict[str, str | None]] = {
 }
 
 _SVG = "{http://www.w3.org/2000/svg}"
-ElementTree.register_namespace("", _SVG[1:-1])
-ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
+
+#: Prefixes of namespaces.
+_PREFIXES = {"": _SVG[1:-1], "xlink": "http://www.w3.org/1999/xlink"}
 
 # Matplotlib is not thread-safe, and its settings are global.
 _drawing = threading.Lock()
@@ -96,6 +97,9 @@ def to_svg(chart: Chart) -> str:
             element.attrib.update(re.findall(r"([\w-]+)\s*:\s*([^;]+)", style))
     svg.attrib |= {"role": "img", "aria-label": chart.title, "stroke-linejoin": "round"}
     svg[:0] = [_text_element("title", chart.title), _text_element("desc", chart.description)]
+    # Other libraries take the empty prefix for their own namespace.
+    for prefix, namespace in _PREFIXES.items():
+        ElementTree.register_namespace(prefix, namespace)
     return ElementTree.tostring(svg, encoding="unicode")
 
 

@@ -123,4 +123,4 @@ def test_every_line_says_what_both_can_learn():
                 assert percent == math.ceil(1000 * exact) / 10
     assert "(the survey's)" in lines[2][0]
     [note] = promise_notes()
-    assert "can learn more if answers go together" in note
+    assert "can learn more if answers are related" in note

@@ -110,7 +110,7 @@ def test_the_protection_states_that_answering_is_not_randomized():
     assert protection.record.gamma == 10
     assert protection.unperturbed == ("town",)
     said = " ".join(protection.sentences())
-    assert "Whether somebody answered is not randomized" in said
+    assert "Whether someone answered is not randomized" in said
     assert "Asked directly, without protection: town." in said
     assert "not randomized" not in " ".join(Protection.of(survey_of(())).sentences())
 

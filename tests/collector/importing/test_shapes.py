@@ -496,7 +496,7 @@ SHAPES = {
             row(qid=4, attribute="unheard_of_theme", value="1"),
             row(qid=5, attribute="cssclass", value="wide"),
         ],
-        widened={*"abcd"},
+        widened={*"bcd"},
     ),
 }
 

@@ -185,7 +185,7 @@ def test_reports_and_a_compaction_do_not_deadlock(
 @pytest.mark.parametrize(
     ("act", "at"),
     [
-        (partial(operations.purge, days=0, confirm="*"), "DELETE FROM report_ids"),
+        (partial(operations.purge, closed_for=0, confirm="*"), "DELETE FROM report_ids"),
         (
             partial(operations.delete_survey, id="health", confirm="health"),
             "DELETE FROM invitations",

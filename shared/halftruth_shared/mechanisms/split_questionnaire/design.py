@@ -573,7 +573,7 @@ def _choose_views(
     None if there are too many groups, which can be merged unless they are the `coarsest`.
     """
     components, coefficients = objective.components, objective.coefficients
-    candidates: list[Chosen] = []
+    candidates: list[tuple[float, Chosen]] = []
     before = 0
     for most in _CLASS_VIEWS:
         check_deadline()
@@ -601,10 +601,10 @@ def _choose_views(
         classes = tuple(_make_view_class(schema, groups, *each) for each in chosen)
         if len(msgspec.json.encode(classes)) > _MAX_DOCUMENT_BYTES and not coarsest:
             return None
-        candidates.append(Chosen(classes, square / most_told))
-    least = min((each.square for each in candidates), default=0.0)
+        candidates.append((math.sqrt(square), Chosen(classes, square / most_told)))
+    least = min((error for error, _ in candidates), default=0.0)
     return next(
-        (each for each in candidates if each.square <= (1 + _FEWER_VIEWS_TOLERANCE) ** 2 * least),
+        (each for error, each in candidates if error <= (1 + _FEWER_VIEWS_TOLERANCE) * least),
         Chosen((), 0.0),
     )
 
