@@ -144,7 +144,7 @@ def with_false_reports(result: Result[Any], rate: float) -> Result[Any]:
     if not known.any():
         return replace(result, estimates=replace(table, moved_by=None))
     of_table = min((t.undone_by for t in result.tests if t.undone_by is not None), default=np.nan)
-    reports = result.reports if result.group is None else round(result.group.people)
+    reports = _reports(result)
     undone_by = np.full(len(table), np.nan)
     quantities = table.texts("quantity").ids
     for each in np.unique(quantities[known]).tolist():
@@ -165,13 +165,25 @@ def false_reports(result: Result[Any]) -> Iterator[Caveat]:
     if not len(rows):
         return
     values: dict[str, Any] = {"weakest": int(undone_by[rows].min()), "rows": len(rows)}
-    named = next((c for c in result.claims if c.rate and not c.by_rate), None)
-    if named is not None:
+    tested = (c for c in result.claims if c.test is not None and c.rate and not c.by_rate)
+    if (named := next(tested, None)) is not None:
         test = tested_by(result, named)
-        needed = undone_by[named.rows[0]] if named.rows else (test.undone_by or np.nan)
+        needed = np.float64(test.undone_by or np.nan)
+        if named.rows:
+            # The headline's test is stricter than that of the table: Bonferroni's.
+            row, table = named.rows[:1], result.estimates
+            z = statistics(table.numbers("p_value")[row])
+            limit = float(statistics(np.array(named.rate / test.hypotheses)))
+            [own] = to_undo(z, limit, table.numbers("moved_by")[row], _reports(result))
+            needed = np.fmin(own, undone_by[row][0])
         if np.isfinite(needed):
             values["finding"] = int(needed)
     yield note("false reports", **values)
+
+
+def _reports(result: Result[Any]) -> int:
+    """Return the number of reports of a result, in its domain if there is one."""
+    return result.reports if result.group is None else round(result.group.people)
 
 
 def sign(value: float | None, none: float = 0.0) -> Direction | None:

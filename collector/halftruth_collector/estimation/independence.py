@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 from .bounds import Array, normal_quantile, significantly_positive
 from .false_reports import DECISIVE, statistics, to_undo
 from .selection import adjusted_p_values
-from .table import ReportDistribution, Table
+from .table import ReportDistribution, Table, largest_falls
 
 #: Smallest expected count of a cell under independence (Cochran's rule for single cells).
 _LEAST_EXPECTED = 1.0
@@ -216,14 +216,9 @@ class Departures:
     def moved(self) -> Array:
         """By how much one false report can move each score towards 0, shape of the table."""
         departures = (self.table.value - self.expected).ravel()
-        falls = self._falls(np.diag(np.sign(departures)))
+        falls = largest_falls(self._samples, np.diag(np.sign(departures)))
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.abs(falls * self.scores.ravel() / departures).reshape(self.scores.shape)
-
-    def _falls(self, forms: Array) -> Array:
-        """Return how much one more report can lower linear forms of the departures, shape (K,)."""
-        falls = [-(each.weights @ forms.T).min(axis=0) for each in self._samples]
-        return np.asarray(np.max([np.zeros(len(forms)), *falls], axis=0))
 
     def test(self, rate: float = 0.05) -> IndependenceTest:
         """Test the (conditional) independence of two attributes, jointly in all layers.
@@ -280,7 +275,9 @@ class Departures:
         distance, forms = math.sqrt(statistic), np.zeros((1, table.value.size))
         forms[0, free] = inverse @ departures / distance
         limit = math.sqrt(scale * scipy.special.gammainccinv(freedom / scale, rate))
-        [undone_by] = to_undo(np.array([distance]), limit, self._falls(forms), reports)
+        [undone_by] = to_undo(
+            np.array([distance]), limit, largest_falls(self._samples, forms), reports
+        )
         return replace(found, undone_by=float(undone_by))
 
 

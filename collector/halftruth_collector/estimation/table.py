@@ -145,13 +145,7 @@ class Table(ABC):
         if shares is None:
             people = np.maximum(self.value, SOMEBODY)
             shares = people / people.sum()
-        falls = np.zeros(len(forms))
-        for each in self.report_distributions(shares):
-            check_deadline()
-            added = each.weights @ forms.T
-            added -= each.chances @ added
-            falls = np.maximum(falls, -added.min(axis=0))
-        return falls
+        return largest_falls(self.report_distributions(shares), forms)
 
     def variance(self) -> Array:
         """Return the variance of each share (Guo Result 1, diagonal of eq. 5.16), read-only.
@@ -355,6 +349,17 @@ class Table(ABC):
             own = np.vstack([np.eye(size), np.ones(size)])[places[:, axis]]
             weights = (weights[:, :, None] * own[:, None, :]).reshape(len(places), -1)
         return weights
+
+
+def largest_falls(distributions: Iterable[ReportDistribution], forms: Array) -> Array:
+    """Return how much one more of some reports can lower linear forms of their weights, (K,)."""
+    falls = np.zeros(len(forms))
+    for each in distributions:
+        check_deadline()
+        added = each.weights @ forms.T
+        added -= each.chances @ added
+        falls = np.maximum(falls, -added.min(axis=0))
+    return falls
 
 
 def with_sums(table: Array, axes: int | None = None) -> Array:

@@ -228,10 +228,10 @@ def _false_reports(_: Labels, weakest: int, rows: int, finding: int | None = Non
     of_rows = f"the weakest of {number(rows, 0)} significant estimates"
     if rows == 1:
         of_rows = "the significant estimate"
-    if finding is None or (rows == 1 and finding == weakest):
+    if finding is None:
         return f"About {number(weakest, 0)} false reports would undo {of_rows}."
     said = f"About {number(finding, 0)} false reports would undo the finding"
-    return f"{said}, and {number(weakest, 0)} {of_rows}."
+    return f"{said}." if finding <= weakest else f"{said}, and {number(weakest, 0)} {of_rows}."
 
 
 #: Sentence of each caveat, by its code: of several analyses, and what each analysis declares.

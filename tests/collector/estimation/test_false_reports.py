@@ -144,6 +144,30 @@ def test_a_decision_falls_with_the_stated_number_of_false_reports(analysis, mech
     assert decided(worst, int(np.ceil(1.25 * needed)))[1] > 0.05
 
 
+def test_the_finding_of_a_headline_falls_with_its_own_number():
+    """A headline tests by Bonferroni's correction, so fewer reports undo it than its row's mark."""
+    survey, rows = surveyed(MECHANISMS["split questionnaire"], 4_000, 8)
+    analysis = ANALYSES["measures"]
+
+    def asked(report, number):
+        source = source_of(survey, with_added(rows, report, number))
+        return answer(analysis, source, analysis.query())
+
+    def p_value(result):
+        [test, *_] = result.tests
+        return test.p_value
+
+    every = possible_reports(survey)
+    before = asked(every[0], 0)
+    [note] = [each for each in before.caveats if each.code == "false reports"]
+    needed = note.values["finding"]
+    [claim, *_] = before.claims
+    assert needed <= before.rows[claim.rows[0]].undone_by
+    worst = max(every, key=lambda each: p_value(asked(each, max(1, needed // 4))))
+    assert p_value(asked(worst, int(0.8 * needed))) <= 0.05
+    assert p_value(asked(worst, int(np.ceil(1.25 * needed)))) > 0.05
+
+
 def test_the_number_follows_from_the_distance_to_the_critical_value():
     needed = to_undo(np.array([5.0, 5.0, 2.0]), 2.0, np.array([0.1, 0.01, 0.1]), 100)
     # Without others, z falls by 0.1 with the first report and less with each further one.
