@@ -279,8 +279,10 @@ def answer_and_send(page):
 def shown_report(page):
     """Return the report as the receipt shows it."""
     expect(heading(page, "This is what was sent")).to_be_visible()
-    how_often, *report, learnt = page.locator(".card.sent dd").all_text_contents()
-    assert "with your answers: " in how_often
+    *report, learnt = page.locator(".card.sent dd").all_text_contents()
+    # Shown on demand: it is easily taken for the probability of the answers.
+    expect(page.locator(".often .card")).to_be_hidden()
+    assert "with your answers: " in page.locator(".often dd").text_content()
     assert "Of 100 people who send the same report, at most " in learnt
     return [text.split("\n")[0] for text in report]
 

@@ -118,9 +118,9 @@ function common(report, bare, proved) {
   return [...bare, ...proved.filter(([j, code]) => values[j] === code).map(([j]) => j)];
 }
 
-/** Largest posterior share in percent, over all secrets with prior 5 % among people with the same
+/** Largest posterior share in percent, over all secrets with a prior (by default 5 %) among people with the same
  * unperturbed and proved answers, given some reports. */
-function largestPosterior(rows, records, reports, bare, proved) {
+function largestPosterior(rows, records, reports, bare, proved, prior = 5n) {
   const after = reports.flatMap((report) => {
     const groups = new Map();
     for (const [i, row] of rows.entries()) {
@@ -128,7 +128,7 @@ function largestPosterior(rows, records, reports, bare, proved) {
       groups.set(key, [...(groups.get(key) ?? []), row.get(report) ?? new Rational(0n)]);
     }
     return [...groups.values()].map(extremes).filter(({ most }) => most.sign() > 0).map(({ least, most }) => {
-      const [some, none] = [most.times(new Rational(5n)), least.times(new Rational(95n))];
+      const [some, none] = [most.times(new Rational(prior)), least.times(new Rational(100n - prior))];
       return some.over(some.plus(none)).toNumber() * 100;
     });
   });
@@ -142,7 +142,7 @@ for (const [name, [document, { views = [undefined], bare = [], proved = [] } = {
     for (const first of views) {
       const { survey, records, rows, reports } = walk(document, first);
       const { mechanism } = survey;
-      const learnt = largestPosterior(rows, records, reports, bare, proved);
+      const [learnt, commoner] = [5n, 25n].map((prior) => largestPosterior(rows, records, reports, bare, proved, prior));
       const known = new Set(bare.map((j) => `a${j}`));
       for (const report of reports) {
         const values = report.split(",").map(Number);
@@ -175,11 +175,11 @@ for (const [name, [document, { views = [undefined], bare = [], proved = [] } = {
           assert.equal(value.includes("protected"), bare.length > 0);
           const named = (text) => text.match(/“[^”]*”/g) ?? [];
           assert.deepEqual(named(label), bare.map((j) => `“a${j}”`));
-          assert.deepEqual(numbers(lines.slice(-1)), [5, 100, 100, learnt]);
+          assert.deepEqual(numbers(lines.slice(-1)), [5, 100, 100, learnt, 25, 100, commoner]);
           assert.deepEqual(named(lines.at(-1).value), common(report, bare, proved).map((j) => `“a${j}”`));
         }
         const lines = receipt(survey, { values, sent: true }, words);
-        const [any] = lines[0].value.split(": ").slice(1);
+        const [any] = lines[0].value.split("\n")[0].split(": ").slice(1);
         const [low, high = low] = any.replace(/^from /, "").split(" to ");
         const [base] = numbers([{ label: lines[0].label, value: "" }]);
         for (const share of shares.filter((each) => each.sign() > 0)) {
@@ -203,7 +203,7 @@ for (const [name, [document, { views = [undefined], bare = [], proved = [] } = {
       });
       assert.equal(text(survey.mechanism.fit(drawn)), text(extremes(kept)));
       const promised = protection(survey, new Set(bare.map((j) => `a${j}`)));
-      const [sentence] = happening(promised, survey, words, drawn);
+      const [rarely, sentence] = happening(promised, survey, words, drawn);
       const [, figure, base] = sentence.match(/Reports that match [^:]*: (.*) of ([\d,]+)\.$/);
       const [low, high = low] = figure.replace("from ", "").split(" to ");
       within(extremes(kept).least, read(low, Number(base)), sentence);
@@ -213,6 +213,8 @@ for (const [name, [document, { views = [undefined], bare = [], proved = [] } = {
       assert.deepEqual([lines[0].count, lines.at(-1).count], [5, 100]);
       const said = Number(lines[1].value.match(/\d+/)[0]);
       assert.equal(said, largestPosterior(rows, records, reports, bare, proved), name);
+      const commoner = largestPosterior(rows, records, reports, bare, proved, 25n);
+      assert.deepEqual(numbers([{ label: "", value: rarely }]), [25, 100, commoner]);
       const all = [...bare, ...proved.map(([j]) => j)].map((j) => `“a${j}”`);
       assert.deepEqual(words.suppose(promised, survey.schema).match(/“[^”]*”/g) ?? [], all);
     }
@@ -272,8 +274,9 @@ for (const [reason, document] of Object.entries(UNPRACTISED)) {
   });
 }
 
-test("receipts state how often other answers give the same report, and never decode a code", async () => {
+test("receipts state how often other answers give the same report, and name the answers for which it is likelier", async () => {
   const words = await loadWording("en");
+  let decoded = 0;
   for (const [name, [document, { views = [undefined], bare = [] } = {}]] of Object.entries(SURVEYS)) {
     for (const first of views) {
       const { survey, records, rows, reports } = walk(document, first);
@@ -285,7 +288,7 @@ test("receipts state how often other answers give the same report, and never dec
           const j = survey.schema.names.indexOf(label);
           const [, said, of] = value.match(/people with another answer who send this too: (.*) of ([\d,]+)$/) ?? [];
           assert.equal(said !== undefined, j >= 0 && !bare.includes(j), `${name}, ${label}: ${value}`);
-          assert.equal(/\bc\d/.test(value), j >= 0);
+          if (j >= 0) assert.equal(value.split("\n")[0], `c${values[j]}`);
           if (said !== undefined) {
             const alike = rows.filter((_, i) => records[i][j] !== values[j]).map((row) =>
               sum([...row].filter(([each]) => Number(each.split(",")[j]) === values[j]).map(([, share]) => share)),
@@ -295,16 +298,34 @@ test("receipts state how often other answers give the same report, and never dec
             within(extremes(alike).least, read(least, number), value);
             within(extremes(alike).most, read(most, number), value);
           }
-          if (label !== words.say("code")) continue;
+          if (label !== words.say("says")) continue;
           const shares = new Map(
             rows.flatMap((row, i) => (row.has(report) ? [[combination(document, about, records[i]), row.get(report)]] : [])),
           );
           const likelier = [...shares.values()].filter((share) => share.compare(fewest) > 0);
-          assert.deepEqual(numbers([{ label: "", value: value.split("\n")[1] }]), [likelier.length, shares.size]);
+          const [chance, code] = value.split("\n").slice(-2);
+          assert.deepEqual([chance, code], [words.say("byChance"), words.say("code", { code: String(values.at(-1)) })]);
+          const [count, ...named] = value.split("\n").slice(0, -2).reverse();
+          if (likelier.length === 0) {
+            assert.deepEqual([count, ...named], [words.say("likelierNone")]);
+            continue;
+          }
+          assert.deepEqual(numbers([{ label: "", value: count }]), [likelier.length, shares.size]);
+          // The answers, or groups of answers, by the enumerated shares alone.
+          const nameOf = (each, i) => {
+            const { name, collapsed = {} } = document.attributes[about[i]];
+            return `${name} – ${each in collapsed ? each : `c${each}`}`;
+          };
+          const owners = [...shares].flatMap(([key, share]) => (share.compare(fewest) > 0 ? [key.split(",")] : []));
+          const listed = named.map((line) => line.replace("• ", "").split(" + "));
+          const found = owners.length > 1 ? listed : [listed.flat().reverse()];
+          assert.deepEqual(found.map(String).sort(), owners.map((codes) => String(codes.map(nameOf))).sort(), name);
+          decoded += 1;
         }
       }
     }
   }
+  assert.ok(decoded > 30, String(decoded));
 });
 
 test("a better bound for single answers has its own line", async () => {

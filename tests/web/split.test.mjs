@@ -215,24 +215,75 @@ test("unperturbed questions have no bound unless excluded, and then γ is 1", ()
 /** Lines of the receipt between the frequency and the posterior. */
 const told = (survey, values) => receipt(survey, { values, sent: true }, new Wording()).slice(1, -1);
 
-test("a receipt lists the view, the code and the number of likelier answers", () => {
+test("a receipt lists the view, and names the likelier answers if they are few", () => {
   const one = split([2, 3, 2], [[1, [[0, 1]], [1]]], { as_it_is: [2], direct: 3, gamma: "19/2" });
   one.attributes[1].label = "How often?";
   const survey = new Survey(one);
   assert.deepEqual(told(survey, [1, 4]), [
-    { label: "a2", value: "c1" },
-    { label: "Your report is about this one of the 2 questions", value: "How often?" },
-    { label: "The code that was sent", value: "4\nmore likely with 1 of the 3 possible combinations of answers" },
+    { label: "a2", value: "c1\nsent exactly as answered, without protection" },
+    { label: "Your report is also about this one of the 2 other questions", value: "How often?" },
+    {
+      label: "What your report says about them",
+      value:
+        "How often? – c2\nThis report is sent more often with 1 of the 3 possible combinations of answers than with the" +
+        " others.\nWhether this report fits your answers was decided at random by this device.\nSent as code 4.",
+    },
   ]);
-  const plane = new Survey(split([2, 3], [[1, [[0, 1]]]], { prime: 3 }));
-  const { own, symbols } = responseOf(6, 3, 2);
+  const plane = new Survey(split([4, 5], [[1, [[0, 1]]]], { prime: 3 }));
+  const { own, symbols } = responseOf(20, 3, 2);
+  const counts = new Set();
   for (let y = 0; y < symbols; y += 1) {
-    const likelier = own.filter((symbols) => symbols.includes(y)).length;
-    const [about, code] = told(plane, [y]);
+    const likelier = own.flatMap((symbols, u) => (symbols.includes(y) ? [`• a0 – c${Math.floor(u / 5)} + a1 – c${u % 5}`] : []));
+    const [about, says] = told(plane, [y]);
     assert.equal(about.value, "a0\na1");
-    assert.equal(code.value, `${y}\nmore likely with ${likelier} of the 6 possible combinations of answers`);
+    const lines = says.value.split("\n").slice(0, -2);
+    const count = `This report is sent more often with ${likelier.length} of the 20 possible combinations of answers than with the others.`;
+    assert.deepEqual(lines, [...(likelier.length <= 6 ? likelier : []), count]);
+    counts.add(likelier.length);
   }
+  // Some are named, and some are too many.
+  assert.ok(Math.min(...counts) <= 6 && Math.max(...counts) > 6, [...counts].join());
 });
+
+for (const pairs of [false, true]) {
+  test(`a receipt about options names those that the likelier answers have: ${pairs ? "pairs" : "options"}`, () => {
+    const document = split([2], [[1, [[0]]]]);
+    const options = ["x", "y", "z"].map((name) => ({ name, label: `Option ${name}` }));
+    document.attributes.push({ name: "s", label: "Which?", kind: "several", options, at_most: 2, optional: true });
+    document.mechanism.views = [false, ...(pairs ? [true] : [])].map((each) => ({ attributes: [["a0", "s"]], weight: 1, ...(each && { pairs: each }) }));
+    const survey = new Survey(document);
+    const view = survey.mechanism.views.at(-1);
+    const answers = [[], ["x"], ["y"], ["z"], ["x", "y"], ["x", "z"], ["y", "z"], null];
+    const kinds = new Set();
+    for (let y = view.first; y < survey.mechanism.reportSpace.shape[0]; y += 1) {
+      const likelier = answers.flatMap((s) =>
+        ["c0", "c1"].flatMap((a0) => {
+          const { own, others } = survey.mechanism.likelihoods([y], survey.schema.encode({ a0, ...(s && { s }) }));
+          return own.compare(others.least) > 0 ? [{ a0, s }] : [];
+        }),
+      );
+      const [, says] = told(survey, [y]);
+      const lines = says.value.split("\n").slice(0, -3);
+      const [first, ...named] = lines;
+      assert.deepEqual([...new Set(likelier.map(({ a0 }) => `a0 – ${a0}`))], [first]);
+      const chosen = likelier.map(({ s }) => s);
+      kinds.add(named.join());
+      if (named[0] === "Which? – No answer") assert.deepEqual(chosen, [null]);
+      else if (named[0].startsWith("a placeholder")) {
+        // Whoever chose fewer sends it more often, too.
+        const size = (s) => s?.length ?? (pairs ? 0 : 1);
+        const most = Math.max(...chosen.map(size));
+        const few = answers.filter((s) => (pairs ? size(s) < 2 : size(s) <= most));
+        assert.deepEqual(chosen.map(String).sort(), few.map(String).sort());
+        assert.ok(few.length < answers.length);
+      } else {
+        const owned = answers.filter((s) => s && named.every((each) => s.includes(each.match(/^Which\? – Option (.) \(perhaps/)[1])));
+        assert.deepEqual(chosen, owned);
+      }
+    }
+    assert.equal(kinds.size, pairs ? 4 : 5);
+  });
+}
 
 test("options of a question count as one question in receipts", () => {
   const document = split([2, 2], [[1, [[0]]], [1, [[1]]]]);

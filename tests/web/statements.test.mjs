@@ -201,7 +201,11 @@ for (const [size, [apart, chance]] of Object.entries(BATCHES)) {
       assert.ok(happening.some((text) => text.includes("relay.example") && /\d/.test(text)));
       const lines = await receiptOf(client, survey, { language });
       const learnt = apart < 85 ? [5, 100, ...bounds] : [5, 100, 100, 85];
-      assert.equal(of(lines.at(-1).value), learnt.join());
+      const [said, rarely] = lines.at(-1).value.split("\n");
+      assert.equal(of(said), learnt.join());
+      // γ = 100 holds whatever the relay does: from 25 % to 100 · 25 / (100 · 25 + 75) = 97.1 %.
+      assert.equal(of(rarely), "25,100,98");
+      assert.ok(happening.includes(rarely));
       const { text } = await loadWording(language).then((words) => ({ text: words.counted(survey) }));
       assert.equal(text.replace(/\D/g, ""), String(relay.batch - 1));
     }

@@ -139,12 +139,27 @@ def hold_form(case, survey, made, found):
     hold_figures([true.whole.ratio, single], shown, found)
     for number, text in enumerate(made["learnt"]):
         ratio = true.of_report(number).ratio
-        five, hundred, other, after = map(int, re.findall(r"\d+", re.sub("“.*”", "", text)))
+        said, *rarely = text.split("\n")
+        five, hundred, other, after = map(int, re.findall(r"\d+", re.sub("“.*”", "", said)))
         assert (five, hundred, other) == (5, 100, 100)
+        hold_commoner(ratio, rarely, after, found)
         assert after == shown[0]
         hold_figures([ratio], [after], found)
         same = true.unperturbed | true.proved[number]
         assert quoted(text) == {case.labels[j] for j in same}
+
+
+def hold_commoner(ratio, rarely, after, found):
+    """Compare the bound for a secret of 25 in 100; with all of 100, there is none."""
+    if after == 100:
+        assert rarely == []
+        return
+    quarter, hundred, bound = map(int, re.findall(r"\d+", rarely[0]))
+    assert (quarter, hundred) == (25, 100)
+    true = math.ceil(100 * Fraction(ratio) / (Fraction(ratio) + 3))
+    assert after < bound
+    found["above"] += true > bound
+    found["rarely tight"] += true == bound
 
 
 def hold_figures(ratios, shown, found):

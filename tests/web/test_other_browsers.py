@@ -47,9 +47,9 @@ JOURNEY = """
   ]) (await until(selector, text)).click();
   await until("h2", "Thank you");
   const sent = [...root.querySelectorAll(".card.sent dd")].map((each) => each.textContent);
-  // Behind how often others send the same, and before how often another answer is reported so.
+  // Before how often another answer is reported so.
   const { backgroundColor } = getComputedStyle(root.querySelector(".card.sent"));
-  return [heard, sent[1].split("\\n")[0], backgroundColor];
+  return [heard, sent[0].split("\\n")[0], backgroundColor];
 """
 
 

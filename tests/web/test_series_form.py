@@ -100,8 +100,8 @@ def test_waves_are_counted_up_to_the_total_and_the_count_can_be_deleted(live, vi
     assert len(posted(found)) == before
 
     # The consequences are explained before: 19² was sent, and 19² is promised again.
-    press(page, "Delete the count")
-    expect(heading(page, "Delete the count?")).to_be_visible()
+    press(page, "Start counting again for someone else")
+    expect(heading(page, "Start counting again?")).to_be_visible()
     assert len(ledger(found)) == 2
     for language, said in FORGET.items():
         page.goto(f"{live.url}/s/work-3?lang={language}")
@@ -116,12 +116,12 @@ def test_waves_are_counted_up_to_the_total_and_the_count_can_be_deleted(live, vi
     anyone_can_use(found, "series-forget")
     page.goto(f"{live.url}/s/work-3")
     page.get_by_text(COUNT).click()
-    press(page, "Delete the count")
+    press(page, "Start counting again for someone else")
     press(page, "Back")
     expect(heading(page, "Your reports have reached the limit")).to_be_visible()
     page.get_by_text(COUNT).click()
-    press(page, "Delete the count")
-    press(page, "Yes, delete it")
+    press(page, "Start counting again for someone else")
+    press(page, "Yes, start again")
     expect(heading(page, "Before you begin")).to_be_visible()
     assert ledger(found) == []
     # The survey still counts as answered.
@@ -138,12 +138,12 @@ FORGET = {
 }
 
 
-#: What deleting the count deletes, in each language.
+#: That nothing is deleted that was sent, in each language.
 DELETES = {
-    "en": "the count of all reports from this browser at this web address",
-    "de": "die Zählung aller Berichte aus diesem Browser unter dieser Webadresse",
-    "es": "la cuenta de todos los informes de este navegador en esta dirección web",
-    "fr": "le compte de tous les rapports de ce navigateur à cette adresse web",
+    "en": "This deletes nothing that was sent",
+    "de": "Damit wird nichts gelöscht, was gesendet wurde",
+    "es": "no se borra nada de lo enviado",
+    "fr": "Cela ne supprime rien de ce qui a été envoyé",
 }
 
 
@@ -239,7 +239,7 @@ def test_hosted_forms_show_and_limit_what_all_surveys_add_up_to(live, visit):
         "All protected answers to all surveys, in 2 reports"
     )
     # Without a limit, nothing is allowed again by forgetting.
-    press(page, "Delete the count")
+    press(page, "Start counting again for someone else")
     expect(
         page.get_by_text("refuses no survey at this web address because of them")
     ).to_be_visible()

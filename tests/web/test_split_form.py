@@ -1,7 +1,9 @@
 """A form of a split questionnaire asks the view that was drawn once per browser."""
 
 import json
+import re
 
+import numpy as np
 import pytest
 from halftruth_shared import Attribute, Schema, SplitQuestionnaire, Survey
 from halftruth_shared.mechanisms.split_questionnaire.views import ViewClass
@@ -94,6 +96,22 @@ def asked_about(survey, symbol):
     raise AssertionError(symbol)
 
 
+def named_by(survey, symbol):
+    """Return the combinations of answers whose report is likelier to be a symbol, as lines."""
+    first = 0
+    for view in survey.perturbation.views:
+        if first <= symbol < first + view.channel.symbols:
+            belongs = view.channel.belongs(np.array([symbol - first])).ravel()
+            [cell] = np.flatnonzero(belongs).tolist()
+            labels = [LABELS[SCHEMA.names[j]] for j in view.positions]
+            codes = np.unravel_index(cell, [2] * len(labels))
+            return [
+                f"{label} – {(NO, YES)[code]}" for label, code in zip(labels, codes, strict=True)
+            ]
+        first += view.channel.symbols
+    raise AssertionError(symbol)
+
+
 def counted(live):
     _, counts, _ = live.store.reports.counts("split")
     return [
@@ -112,7 +130,8 @@ def test_the_drawn_view_is_asked_and_reported_accessibly(live, visit, survey):
     # Unperturbed questions are listed by label, without opening anything.
     bare = f"Sent as answered, without protection: {LABELS['age']}"
     expect(page.get_by_text(bare, exact=True).first).to_be_visible()
-    expect(page.get_by_text("of the 11 questions, picked at random by this device")).to_be_visible()
+    picked = re.compile("^You also answer [26] of the 10 other questions, picked at random by this")
+    expect(page.get_by_text(picked)).to_be_visible()
     anyone_can_use(found, "split-opening")
     asked = walk(page)
     assert asked[0] == LABELS["age"]
@@ -122,6 +141,7 @@ def test_the_drawn_view_is_asked_and_reported_accessibly(live, visit, survey):
     assert page.locator(".card dt").all_text_contents() == asked
     assert kept(page).keys() == {"halftruth-view"}
     assert posted(found) == []
+    expect(page.get_by_text(bare, exact=True)).to_be_visible()
     anyone_can_use(found, "split-panel")
     send(page)
     expect(heading(page, "Thank you")).to_be_visible()
@@ -131,18 +151,27 @@ def test_the_drawn_view_is_asked_and_reported_accessibly(live, visit, survey):
     assert asked_about(survey, symbol) == asked
     expect(heading(page, "This is what was sent")).to_be_visible()
     shown = page.locator(".card.sent dd").all_text_contents()
-    assert shown[1:3] == ["40 or older", "\n".join(asked[1:])]
-    # The receipt shows the code, and no answer that makes it more likely.
-    assert shown[3].split("\n")[0] == str(symbol)
-    assert not any(answer in text for text in shown for answer in (NO, YES))
+    sent, about, says, learnt = shown
+    assert sent == "40 or older\nsent exactly as answered, without protection"
+    assert about == "\n".join(asked[1:])
+    # The receipt names the answers that make the symbol more likely, as everybody can who has it.
+    *_, chance, code = says.split("\n")
+    assert chance == "Whether this report fits your answers was decided at random by this device."
+    assert code == f"Sent as code {symbol}."
+    if len(asked) == 3:
+        assert says.split("\n")[:-3] == named_by(survey, symbol)
     words = page.locator(".card.sent dt").all_text_contents()
     number = {3: 2, 7: 6}[len(asked)]
-    assert words[2] == f"Your report is about these {number} of the 10 questions"
-    assert words[0].endswith(
+    assert words[1] == f"Your report is also about these {number} of the 10 other questions"
+    often = page.locator(".often dt")
+    expect(often).to_be_hidden()
+    page.get_by_text("How often this report is sent").first.click()
+    expect(often).to_contain_text(
         "people with the same answer to “How old are you?” send exactly this report, if theirs is"
         " about the same questions"
     )
-    learnt = page.locator(".card.sent dd").last.text_content()
+    expect(page.locator(".often dd")).to_contain_text("do not say how sure others can be")
+    anyone_can_use(found, "split-often")
     assert learnt.startswith(
         "Suppose 5 of 100 people with the same answer to “How old are you?” have a secret."
     )

@@ -16,7 +16,10 @@ import { ONE, Rational } from "./rational.js";
 /** Prior probability for posteriors. */
 const PRIOR = new Rational(1n, 20n);
 
-/** The same in tenths of a percent. */
+/** Prior probability of a more common secret. */
+const COMMONER = new Rational(1n, 4n);
+
+/** The first one in tenths of a percent. */
 export const PRIOR_TENTHS = tenths(PRIOR);
 
 const GAP = "\u202f";
@@ -148,6 +151,8 @@ export function checkHidden(schema, mechanism) {
  * @property {Bound | null} single
  *   Bound for the least protected question, to someone who knows all other answers; also null if it is
  *   no better than the bound for all.
+ * @property {{prior: number, posterior: number} | null} commoner
+ *   The same bound for a property with a larger prior probability, in tenths of a percent.
  * @property {boolean} isByAnswer
  *   Whether that bound is what the survey promises; no statement has it without the bound for all.
  * @property {{wave: number, origin: string, bound: Bound | null} | null} series
@@ -177,6 +182,7 @@ export function protection(survey, unprotected) {
     hidden: schema.names.length - open.size,
     whole: bound(all),
     single: isLess(single) ? bound(single) : null,
+    commoner: all && { prior: tenths(COMMONER), posterior: tenths(posterior(all, COMMONER)) },
     isByAnswer: survey.promise === "answer",
     series: series && { wave: series.wave, origin: series.origin, bound: bound(series.totalGamma) },
     timed: schema.attributes.some(({ askIf }) => askIf.size > 0),
@@ -217,11 +223,11 @@ export function bound(gamma) {
   return { gamma: inDigits(gamma), epsilon, posterior: tenths(posterior(gamma)) };
 }
 
-/** Largest posterior of a property with prior 5 %: ργ / (ργ + 1 − ρ).
- * @type {(gamma: Rational) => Rational} */
-function posterior(gamma) {
-  const weight = PRIOR.times(gamma);
-  return weight.over(weight.plus(ONE.minus(PRIOR)));
+/** Largest posterior of a property, by default with prior 5 %: ργ / (ργ + 1 − ρ).
+ * @type {(gamma: Rational, prior?: Rational) => Rational} */
+function posterior(gamma, prior = PRIOR) {
+  const weight = prior.times(gamma);
+  return weight.over(weight.plus(ONE.minus(prior)));
 }
 
 /** A share in tenths of a percent, rounded up so that the bound holds.

@@ -58,6 +58,7 @@ export function outcome(session, { onward, again, another, forget }, words) {
   // Show the report only in the session that drew it: later visitors may be other people.
   const known = { record: questionnaire?.record(), relay: session.relayFigures };
   const report = isOwn ? receipt(survey, session.report, words, known) : null;
+  const details = report?.filter(({ isDetail }) => isDetail) ?? [];
   const answers = (isOwn && questionnaire?.lines(words)) || [];
   const isCounted = state === "counted";
   const thanks = isCounted && isOwn ? inLanguage(survey.framing.thanks, words.language) : "";
@@ -74,10 +75,17 @@ export function outcome(session, { onward, again, another, forget }, words) {
       element(
         "div",
         { class: "pair" },
-        card(words.say("sent"), report, "card sent", words),
+        card(words.say("sent"), report.filter(({ isDetail }) => !isDetail), "card sent", words),
         answers.length > 0 ? card(words.say("answers"), answers, "card", words) : null,
       ),
     report && element("p", {}, words.say(isHidden ? "receipt" : "receiptProving")),
+    details.length > 0 &&
+      element(
+        "details",
+        { class: "often" },
+        element("summary", {}, words.say("howOften")),
+        card(words.say("howOften"), details, "card", words),
+      ),
     onward && onwardLink(onward, words),
     again && buttons(button(words.say("again"), again)),
     another && buttons(button(words.say("another"), another)),

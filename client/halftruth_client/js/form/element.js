@@ -2,7 +2,7 @@
 
 import { inLanguage } from "../documents.js";
 import { CollectorUnavailable } from "../errors.js";
-import { hidesAll } from "../protection.js";
+import { protection } from "../protection.js";
 import { Session } from "../session.js";
 import { ATTRIBUTES, fetchFirst, Reflecting, settingsOf } from "./attributes.js";
 import { anotherPerson, askToForget, failure, loading, onwardOf, outcome, refusal } from "./closing.js";
@@ -222,13 +222,17 @@ export class HalftruthForm extends Reflecting {
   #review(session) {
     const { survey, client, questionnaire, view } = session;
     const step = {
-      isHidden: hidesAll(survey, client.unprotected),
       lasts: client.remembers,
       collapsed: collapsedOf(survey.mechanism, view),
       back: this.#history.back,
       send: () => void this.submit(session),
     };
-    this.show((words) => review({ ...step, answers: questionnaire?.lines(words) ?? [] }, words));
+    const promise = protection(survey, client.unprotected);
+    const said = (/** @type {Wording} */ words) => ({
+      answers: questionnaire?.lines(words) ?? [],
+      exceptions: words.exceptions(promise, survey.schema),
+    });
+    this.show((words) => review({ ...step, ...said(words) }, words));
   }
 
   /** Draw the report of the answers and send it.

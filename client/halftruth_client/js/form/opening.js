@@ -3,7 +3,7 @@
 import { inLanguage } from "../documents.js";
 import { Ledger } from "../ledger.js";
 import { bound, inHundred, PRIOR_TENTHS, protection } from "../protection.js";
-import { filterQuestions } from "./receipt.js";
+import { countQuestions, filterQuestions } from "./receipt.js";
 import { button, buttons, card, element, surveyText } from "./views.js";
 import { chanceOf, hidesMore } from "./wording.js";
 
@@ -155,7 +155,8 @@ function consent(text, { agreed, missing, agree }, words) {
  * Bounds on how many of 100 people have a secret that 5 of 100 people have: before a report, given
  * the report, and given unperturbed answers. All people have the same unperturbed and proved answers.
  *
- * Given the report, the first bound holds for every secret. Further bounds are for a single answer,
+ * Given the report, the first bound holds for every such secret; that of a more common one is in `happening`.
+ * Further bounds are for a single answer,
  * to someone who knows all other answers, if it is smaller and not itself the promise, which stands in
  * `happening` with the bound for everybody else; and for all waves of a series. With a
  * relay, the bounds are instead for a relay that does not cooperate with the collector, and for one
@@ -197,6 +198,7 @@ export function happening(protection, { mechanism, relay }, words, view) {
   const isAll = unperturbed.length + provable.length === 0;
   return [
     ...words.ofAnswers(protection),
+    ...words.commoner(protection),
     words.say(isAll ? "chance" : "chanceOthers", { figure: words.frequency(mechanism.fit(view)) }),
     ...words.collapsed(collapsedOf(mechanism, view)),
     ...(relay ? [words.relay(relay)] : []),
@@ -210,11 +212,13 @@ export function happening(protection, { mechanism, relay }, words, view) {
 
 /** Sentences about the drawn questions; empty if all questions are asked.
  * @type {(session: Session, words: Wording) => string[]} */
-function selection({ survey: { schema, mechanism }, questionnaire, view }, words) {
-  const [some, all] = [questionnaire?.all.length ?? 0, schema.questions.length];
+function selection({ survey, questionnaire, view }, words) {
+  const { schema, mechanism } = survey;
+  const asked = questionnaire?.all.flatMap(({ attributes }) => attributes.map(({ name }) => name)) ?? [];
+  const { some, all, picked } = countQuestions(survey, asked.map((name) => schema.names.indexOf(name)));
   if (some === all) return [];
   const { length: count } = filterQuestions(schema, mechanism.asked(view ?? null));
-  const drawn = words.say("drawn", { some, all, count: some });
+  const drawn = words.say(picked === "picked" ? "drawn" : "drawnOthers", { some, all, count: some });
   return count > 0 ? [drawn, words.say("decides", { count })] : [drawn];
 }
 

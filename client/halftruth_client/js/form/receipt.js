@@ -3,6 +3,7 @@
 import { isCounted } from "../memory.js";
 import { least, most } from "../mechanisms/base.js";
 import { inHundred, protection } from "../protection.js";
+import { nameAnswers, questionOf } from "./naming.js";
 import { hidesMore } from "./wording.js";
 
 /**
@@ -19,9 +20,10 @@ import { hidesMore } from "./wording.js";
  * Lines that describe a counted report; null before it is counted, so that people cannot choose
  * among draws.
  *
- * The first line has the probability of the same report given other answers and, with `record`,
+ * The first line is a detail: the probability of the same report given other answers and, with `record`,
  * given these answers. The last line says what others can learn. A reported answer is shown with
- * the probability that another answer is reported by it.
+ * the probability that another answer is reported by it, and a symbol by the answers that it names. These are
+ * read from the report alone, never from the answers.
  *
  * @type {(survey: Survey, report: import("../memory.js").Remembered | null, words: Wording, known?: Known)
  *   => Line[] | null}
@@ -37,39 +39,49 @@ export function receipt(survey, report, words, { record = null, relay = null } =
   /** All options of a question that is perturbed as one set have the same label here. */
   const shownOf = (/** @type {number} */ j) => {
     const set = schema.sets.find(({ positions }) => positions.includes(j));
-    const question = set && schema.questions.find(({ name }) => name === set.name);
-    return question ? question.labelIn(words.language) : labelOf(j);
+    return set ? questionOf(schema, set.name).labelIn(words.language) : labelOf(j);
   };
   const { codes, symbol } = mechanism.contents(report.values);
   const lines = codes.map(([j, code, others]) => {
-    const also = others ? `\n${words.say("alsoOthers", { figure: words.frequency(others) })}` : "";
-    return { label: labelOf(j), value: `${answers[j][code]}${also}` };
+    const also = others ? words.say("alsoOthers", { figure: words.frequency(others) }) : words.say("asAnswered");
+    return { label: labelOf(j), value: `${answers[j][code]}\n${also}` };
   });
-  // The options of a question count as one question, as in the introduction.
-  const count = (/** @type {readonly number[]} */ places) =>
-    new Set(places.map((j) => attributes[j].question ?? attributes[j])).size;
   let isDrawn = false;
   if (symbol !== undefined) {
     const { code, positions, collapsed, likelier, combinations } = symbol;
-    const apart = new Set(codes.map(([j]) => j));
-    const some = count(positions);
-    const all = count(attributes.map((_, j) => j).filter((j) => !apart.has(j)));
+    const apart = codes.map(([j]) => j);
+    const { some, all, picked } = countQuestions(survey, positions);
     isDrawn = some < all;
     lines.push({
-      label: isDrawn ? words.say("picked", { some, all, count: some }) : words.say("reportedOn"),
+      label: isDrawn ? words.say(picked, { some, all, count: some }) : words.say("reportedOn"),
       value: [...new Set(positions.map((j) => (collapsed.includes(j) ? groupsOf(j) : shownOf(j))))].join("\n"),
     });
     const reported = [...positions, ...apart].map((j) => schema.names[j]);
     const decided = filterQuestions(schema, reported).map((question) => question.labelIn(words.language));
     if (decided.length > 0) lines.push({ label: words.say("decided"), value: decided.join("\n") });
     const kind = collapsed.length > 0 ? "likelierGroups" : "likelier";
-    const number = words.say(kind, { some: likelier, all: combinations });
-    lines.push({ label: words.say("code"), value: `${code}\n${number}` });
+    const isEqual = likelier === 0 || likelier === combinations;
+    const number = words.say(isEqual ? "likelierNone" : kind, { some: likelier, all: combinations });
+    const said = isEqual ? [] : nameAnswers(survey, code, collapsed, words);
+    const listed = said.length > 1 ? said.map((each) => `• ${each.join(" + ")}`) : said.flat();
+    const value = [...listed, number, words.say("byChance"), words.say("code", { code: String(code) })];
+    lines.push({ label: words.say("says"), value: value.join("\n") });
   }
   const promise = protection(survey, new Set(schema.names));
   const chances = frequencies(survey, promise, report.values, record, isDrawn, words);
   const learnt = learnable(survey, promise, report.values, relay, words);
   return [...(chances ? [chances] : []), ...lines, ...(learnt ? [learnt] : [])];
+}
+
+/** The numbers of questions that a report about some positions is about, and that it could be about; and the
+ * key of the sentence about them. Questions that every report states are not counted, and the options of
+ * a question count as one.
+ * @type {(survey: Survey, positions: readonly number[]) => {some: number, all: number, picked: "picked" | "pickedOthers"}} */
+export function countQuestions({ schema: { attributes }, mechanism: { unperturbed } }, positions) {
+  const count = (/** @type {readonly number[]} */ places) =>
+    new Set(places.filter((j) => !unperturbed.includes(j)).map((j) => attributes[j].question ?? attributes[j])).size;
+  const picked = unperturbed.length > 0 ? "pickedOthers" : "picked";
+  return { some: count(positions), all: count(attributes.map((_, j) => j)), picked };
 }
 
 /**
@@ -106,13 +118,15 @@ function frequencies({ schema, mechanism }, promise, values, record, isDrawn, wo
   const also = others.most.sign() > 0 ? `${words.say("sameOfOthers")} ` : "";
   const withAny = words.say(isAll ? "withAny" : "withAnyProtected", { figure });
   const withOthers = words.say(isAll ? "withOthers" : "withOthersProtected", { figure });
+  const shares = record ? [withOthers, words.say("withYours", { figure: yours })] : [withAny];
   return {
     label: `${also}${words.say(isDrawn ? "sendThisDrawn" : "sendThis", { base, same })}`,
-    value: record ? `${withOthers}\n${words.say("withYours", { figure: yours })}` : withAny,
+    value: [...shares, words.say("notCertainty")].join("\n"),
+    isDetail: true,
   };
 }
 
-/** Line with the largest posterior given the report, as in the introduction; null without a bound.
+/** Line with the largest posteriors given the report, as in the introduction; null without a bound.
  * @type {(survey: Survey, promise: Protection, values: readonly number[],
  *   relay: import("../shuffling.js").RelayFigures | null, words: Wording) => Line | null} */
 function learnable({ schema }, promise, values, relay, words) {
@@ -124,7 +138,7 @@ function learnable({ schema }, promise, values, relay, words) {
   const value = hidesMore(relay)
     ? words.say("learntRelay", { ...counts, relayed: words.relayed(relay) })
     : words.say("learntSame", counts);
-  return { label: words.say(isAll ? "learnt" : "learntProtected"), value };
+  return { label: words.say(isAll ? "learnt" : "learntProtected"), value: [value, ...words.commoner(promise)].join("\n") };
 }
 
 /** Questions that are asked only because conditions of reported questions depend on them.

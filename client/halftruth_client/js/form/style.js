@@ -91,19 +91,19 @@ fieldset[aria-invalid] .option, fieldset [aria-invalid], .option:has([aria-inval
 h3 { margin-block-start: 1.5em; }
 .card h3, .opening .card h3 { margin-block-start: 0; }
 .opening { line-height: 1.4; }
-@media (max-width: 30rem) { .opening { font-size: 0.94em; } }
+@media (max-width: 30rem) { .opening { font-size: 0.94em; line-height: 1.35; } }
 .opening h2 { margin-block-end: 0.4em; }
-.opening h3 { margin-block: 0.6em 0.2em; }
-.opening p { margin-block: 0 0.5em; }
-.opening .buttons { margin-block-start: 0.8em; }
+.opening h3 { margin-block: 0.5em 0.1em; }
+.opening p { margin-block: 0 0.4em; }
+.opening .buttons { margin-block-start: 0.5em; }
 .asker dt, .asker dd { display: inline; margin: 0; font: inherit; }
 .asker dt::after { content: ": "; }
 .asker dt:lang(fr)::after { content: "\\202f: "; }
 .links { display: flex; flex-wrap: wrap; gap: 0 1.2em; }
 .happens { margin: 0 0 0.5em; padding-inline-start: 1.1em; max-inline-size: 60ch; }
-.happens li { margin: 0 0 0.15em; }
-.figures { list-style: none; margin: 0 0 0.6em; padding: 0; max-inline-size: 40rem; }
-.figures li { display: grid; grid-template-columns: 1fr auto; align-items: end; column-gap: 0.5em; margin: 0 0 0.3em; }
+.happens li { margin: 0 0 0.1em; }
+.figures { list-style: none; margin: 0 0 0.4em; padding: 0; max-inline-size: 40rem; }
+.figures li { display: grid; grid-template-columns: 1fr auto; align-items: end; column-gap: 0.5em; margin: 0 0 0.1em; }
 .figures strong { font-variant-numeric: tabular-nums; }
 .bar { grid-column: 1 / -1; block-size: 0.4rem; border-radius: 0.25rem; background: var(--quiet); border: 1px solid var(--line); overflow: hidden; }
 .bar span { display: block; block-size: 100%; background: var(--accent); }
@@ -115,7 +115,6 @@ a { color: var(--accent); overflow-wrap: anywhere; }
 dl { margin: 0; }
 dt { color: var(--muted); font-size: 0.9em; }
 dd { margin: 0 0 0.7em; font-weight: 600; overflow-wrap: anywhere; white-space: pre-line; text-wrap: pretty; }
-.sent dt:first-child { color: var(--text); font-size: 1em; }
 dd:last-child { margin-block-end: 0; }
 @media (prefers-reduced-motion: no-preference) { button { transition: filter 0.15s; } button:hover { filter: brightness(1.1); } }
 `;

@@ -43,7 +43,8 @@ export function element(tag, attributes = {}, ...children) {
 }
 
 /** @typedef {import("./wording.js").Wording} Wording
- * @typedef {{label: string, value: string}} Line */
+ * @typedef {{label: string, value: string, isDetail?: boolean}} Line
+ *   `isDetail`: best shown only on demand. */
 
 /** A text of the survey; with its language, if the form's texts are in another one.
  * @type {(text: string, words: Wording) => string | HTMLElement} */
@@ -72,17 +73,18 @@ export function button(text, click, style = false) {
   return element("button", { type: "button", class: style, click }, text);
 }
 
-/** View of the answers for review, before sending. `isHidden`: no report can prove an answer;
- * `lasts`: the report is still stored after the page was closed; `collapsed`: attributes of which it has
- * groups of answers.
- * @typedef {{answers: readonly Line[], isHidden: boolean, lasts: boolean, collapsed: readonly import("../attribute.js").Attribute[],
- *   back: () => void, send: () => void}} Reviewing
+/** View of the answers for review, before sending. `exceptions`: sentences about answers
+ * that are sent as answered, or that a report can prove; `lasts`: the report is still stored after the page was
+ * closed; `collapsed`: attributes of which it has groups of answers.
+ * @typedef {{answers: readonly Line[], exceptions: readonly string[], lasts: boolean,
+ *   collapsed: readonly import("../attribute.js").Attribute[], back: () => void, send: () => void}} Reviewing
  * @type {(step: Reviewing, words: Wording) => HTMLElement} */
-export function review({ answers, isHidden, lasts, collapsed, back, send }, words) {
+export function review({ answers, exceptions, lasts, collapsed, back, send }, words) {
   return view(
     words.say("review"),
     card(words.say("answers"), answers, "card", words),
-    element("p", {}, words.say(isHidden ? "draw" : "drawProving")),
+    ...exceptions.map((text) => element("p", {}, text)),
+    element("p", {}, words.say(exceptions.length === 0 ? "draw" : "drawProving")),
     ...words.collapsed(collapsed).map((text) => element("p", {}, text)),
     lasts ? null : element("p", {}, words.say("forgetful")),
     buttons(button(words.say("back"), back), button(words.say("send"), send, "main")),

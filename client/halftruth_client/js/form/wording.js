@@ -96,16 +96,21 @@ export class Wording {
     });
   }
 
-  /** Labels of the groups of answers to an attribute, in quotation marks.
+  /** Labels of the groups of answers to an attribute, in order.
    * @param {Attribute} attribute */
-  groups(attribute) {
+  groupNames(attribute) {
     const answers = this.answers(attribute);
     const names = attribute.groups?.names ?? attribute.categories;
-    const labels = names.map((name) => {
+    return names.map((name) => {
       const answer = answers[attribute.categories.indexOf(name)];
       return answer ?? inLanguage(attribute.answers.get(name) || name, this.language);
     });
-    return labels.map((text) => this.say("quoted", { text })).join(", ");
+  }
+
+  /** The same in quotation marks.
+   * @param {Attribute} attribute */
+  groups(attribute) {
+    return this.groupNames(attribute).map((text) => this.say("quoted", { text })).join(", ");
   }
 
   /** Sentences about attributes of which a report has groups of answers.
@@ -234,6 +239,14 @@ export class Wording {
     if (!isByAnswer || single === null || whole === null) return [];
     const [before, after] = [inHundred(prior), inHundred(whole.posterior)];
     return [this.say("ofAnswers", { before, single: inHundred(single.posterior), after })];
+  }
+
+  /** The bound for a more common secret than that of the introduction; empty without a bound below all people.
+   * @type {(protection: Protection) => string[]} */
+  commoner({ whole, commoner }) {
+    if (whole === null || commoner === null || inHundred(whole.posterior) >= 100) return [];
+    const [before, after] = [inHundred(commoner.prior), inHundred(commoner.posterior)];
+    return [this.say("commoner", { before, after })];
   }
 
   /** What the people have in common that the bounds of a survey compare: their unperturbed answers, and

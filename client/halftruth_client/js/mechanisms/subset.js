@@ -94,7 +94,7 @@ function pairOf(a, b) {
 
 /** The cells of a pair, the smaller one first.
  * @param {number} pair */
-function cellsOf(pair) {
+export function cellsOf(pair) {
   const larger = Math.floor((1 + Math.sqrt(1 + 8 * pair)) / 2);
   return [pair - pairOf(0, larger), larger];
 }
