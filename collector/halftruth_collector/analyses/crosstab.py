@@ -378,7 +378,7 @@ def state(result: Result[CrosstabQuery], claim: Claim, labels: Labels) -> str:
         cell = labels.quoted_items(place.keys)
         return f"{cell} occurs {than} often than under independence ({p_in_words(test)})."
     within = f" within {listed(layers)}" if layers else ""
-    tested = f"χ² = {value(test.statistic, None)}, df = {number(test.df or 0)}, {p_in_words(test)}"
+    tested = f"χ² = {value(test.statistic)}, df = {number(test.df or 0)}, {p_in_words(test)}"
     if claim.kind == "none found":
         return f"No evidence that {row} and {column} are associated{within}: {tested}."
     return f"{row} and {column} are associated{within}: {tested}."

@@ -34,10 +34,14 @@ from halftruth_shared.results.charts.scales import (
     place,
     ticks,
 )
-from halftruth_shared.results.layout import displayed_in_words
+from halftruth_shared.results.layout import in_words
 from halftruth_shared.results.long_table import DECISIONS
-from halftruth_shared.results.quantities import quantity
-from halftruth_shared.results.wording import half_width, number_in_words
+from halftruth_shared.results.wording import (
+    UNDEFINED,
+    half_width,
+    number_in_words,
+    unbiased_in_words,
+)
 
 #: Number of colours of curves and decisions, of tints of the answers to a question, and of shades
 #: of a heat map.
@@ -234,19 +238,19 @@ def _rows(chart: EstimateChart) -> RowsOnPage:
 def _mark(chart: EstimateChart, scale: Scale, panel: Panel, label: str, row: Row) -> Mark:
     ends, inner = row.drawn, chart.inner(row)
     low, high = scale.ends
-    words = displayed_in_words(row)
+    words = in_words(row)
     about = ", ".join(filter(None, [panel.heading, label]))
-    category = chart.category(row)
+    category, unbiased = chart.category(row), unbiased_in_words(row, row.of)
     return Mark(
         label=label,
         words=words,
-        at=None if row.value is None else scale.at(row.value),
+        at=None if row.possible is None else scale.at(row.possible),
         ends=None if ends is None else (scale.at(ends[0]), scale.at(ends[1])),
         caps=tuple(scale.at(end) for end in ends or () if low <= end <= high),
         inner=None if inner is None else (scale.at(inner[0]), scale.at(inner[1])),
         doubtful=row.doubtful,
         look=["", *DECISIONS].index(category),
-        detail="; ".join(filter(None, [f"{about}: {words}", category, chart.reports])),
+        detail="; ".join(filter(None, [f"{about}: {words}", unbiased, category, chart.reports])),
     )
 
 
@@ -265,7 +269,7 @@ def _legend(chart: EstimateChart, rows: Sequence[Row]) -> Iterator[tuple[str, st
 
 def _line(panel: Panel) -> tuple[Part, ...]:
     """Return the parts of the line of a question: shares that add up, or one bar for each."""
-    values = [min(max(row.value or 0.0, 0.0), 1.0) for _, row in panel.rows]
+    values = [row.possible or 0.0 for _, row in panel.rows]
     total = sum(values)
     parts, at = [], 0.0
     for i, ((label, row), value) in enumerate(zip(panel.rows, values, strict=True)):
@@ -281,11 +285,7 @@ def _line(panel: Panel) -> tuple[Part, ...]:
 
 
 def _value(row: Row) -> str:
-    return (
-        row.undefined or "undefined"
-        if row.value is None
-        else number_in_words(row, as_share=quantity(row.quantity).style == "share")
-    )
+    return row.undefined or UNDEFINED if row.value is None else number_in_words(row, row.of)
 
 
 def _margin(rows: Sequence[Row]) -> str:
@@ -299,7 +299,7 @@ def _margin(rows: Sequence[Row]) -> str:
 
 def _grid(chart: HeatMap) -> GridOnPage:
     known = [cell for line in chart.cells for cell in line if cell and cell.value is not None]
-    clear = [cell.value or 0.0 for cell in known if not chart.is_pale(cell)]
+    clear = [cell.possible or 0.0 for cell in known if not chart.is_pale(cell)]
     darkest = max([_LEAST_DARKEST, *clear])
     worded = len(chart.columns) <= _WORDED
     rows = tuple(
@@ -320,11 +320,12 @@ def _cell(
 ) -> CellOnPage | None:
     if row is None:
         return None
-    detail = f"{name}, {column}: {displayed_in_words(row)}"
+    said = filter(None, [in_words(row), unbiased_in_words(row, row.of)])
+    detail = f"{name}, {column}: {'; '.join(said)}"
     pale = chart.is_pale(row)
     if row.value is None or (pale and chart.tested):
         return CellOnPage("", 0, detail)
-    shade = 0 if pale else round(SHADES * float(np.clip(row.value / darkest, 0, 1)))
+    shade = 0 if pale else round(SHADES * float(np.clip((row.possible or 0.0) / darkest, 0, 1)))
     return CellOnPage(_value(row) if worded else chart.brief(row), shade, detail)
 
 

@@ -6,7 +6,7 @@ charts of all analyses are created here.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -22,10 +22,11 @@ from .charts import Reference as Line
 from .keys import Key, key_text
 from .labels import NAMES, Labels
 from .long_table import Row, Rows, Selection, Tidy, decision, is_significant
-from .quantities import Quantity, quantity
+from .quantities import Quantity
 from .showing import report_count
 from .wording import (
     GAP,
+    UNDEFINED,
     estimate_in_words,
     interval_in_words,
     items,
@@ -34,6 +35,7 @@ from .wording import (
     p_value,
     percent,
     quoted,
+    unbiased_in_words,
     value,
     with_interval,
 )
@@ -77,14 +79,15 @@ class Tabled(Tidy, Protocol):
 class Cell:
     """Cell of a table for people: its text, and the number for sorting, None if it is not usable.
 
-    `above` is the text of the cell above, which an empty first cell repeats, and `address` the
-    target of its link.
+    `above` is the text of the cell above, which an empty first cell repeats, `address` the target
+    of its link, and `detail` what is shown of a cell that is pointed at.
     """
 
     text: str
     number: float | None = None
     above: str = ""
     address: str = ""
+    detail: str = ""
 
     @property
     def value(self) -> str:
@@ -317,58 +320,26 @@ def confidence(result: Tabled) -> float:
     return float(getattr(result.query, "confidence", 0.95))
 
 
-def scaled(row: Row, of: Quantity) -> Row:
-    """Return an estimate in the unit of display: differences of shares in percentage points."""
-    if of.style != "points":
-        return row
-    ends = row.interval and tuple(None if end is None else 100 * end for end in row.interval)
-    gap = row.gap and (100 * row.gap[0], 100 * row.gap[1])
-    return msgspec.structs.replace(
-        row, value=None if row.value is None else 100 * row.value, interval=ends, gap=gap
-    )
-
-
 def value_in_words(row: Row, names: Mapping[str, str] | None = None) -> str:
     """Format the value of an estimate, or its name, with its reliability if it is not usable."""
-    of = quantity(row.quantity)
-    if of.style == "count":
-        return "" if row.value is None else number(row.value, 0)
     if row.value is None:
-        return row.undefined or "undefined"
+        return "" if row.of.style == "count" else row.undefined or UNDEFINED
     if names:
         return judged(names[str(row.value)], row.reliability)
-    return estimate_in_words(scaled(row, of), as_share=of.style == "share")
+    return estimate_in_words(row, row.of)
 
 
 def set_in_words(row: Row, names: Mapping[str, str] | None = None) -> str:
     """Format the confidence set of an estimate, or the names of its ends."""
-    of = quantity(row.quantity)
     if names and row.ends is not None:
         lower, upper = (names[str(end)] for end in row.ends)
         return lower if lower == upper else f"{quoted(lower)} to {quoted(upper)}"
-    if of.style == "count":
-        return " to ".join(number(end, 0) for end in row.ends or ())
-    return interval_in_words(scaled(row, of), as_share=of.style == "share")
+    return interval_in_words(row, row.of)
 
 
 def in_words(row: Row) -> str:
     """Format an estimate with its interval; differences of shares are in percentage points."""
-    return displayed_in_words(scaled(row, quantity(row.quantity)))
-
-
-def displayed_in_words(row: Row) -> str:
-    """Format an estimate that is in the unit of display, as charts have it, with its interval."""
-    of = quantity(row.quantity)
-    if of.style == "count":
-        ends = f" ({set_in_words(row)})" if row.ends else ""
-        return f"{value_in_words(row)}{ends}"
-    if row.value is None:
-        return row.undefined or "undefined"
-    unit = " points" if of.style == "points" else ""
-    is_share = of.style == "share"
-    if row.ends is None and row.interval is None and row.set == "interval":
-        return estimate_in_words(row, as_share=is_share) + unit
-    return with_interval(row, as_share=is_share) + unit
+    return with_interval(row, row.of)
 
 
 def _cell(
@@ -377,16 +348,17 @@ def _cell(
     if row is None:
         return Cell("")
     result = arranged.result
-    of = quantity(row.quantity)
+    of = row.of
     usable = row.value if row.reliability != "not usable" or of.style == "count" else None
+    unbiased = "" if names else unbiased_in_words(row, of)
     if part == "value":
-        return Cell(value_in_words(row, names), usable)
+        return Cell(value_in_words(row, names), usable, detail=unbiased)
     if part == "interval":
         return Cell(set_in_words(row, names), row.interval[0] if row.interval else None)
     if part == "estimate":
         # A set that is not an interval does not fit into a cell.
         words = value_in_words if row.drawn is None else in_words
-        return Cell(words(row) + _mark(result, row), usable)
+        return Cell(words(row) + _mark(result, row), usable, detail=unbiased)
     if part in ("p_value", "adjusted_p_value"):
         p = getattr(row, part)
         return Cell(p_value(p) if p is not None else "", p)
@@ -394,7 +366,7 @@ def _cell(
         some = row.standard_error if part == "standard_error" else row.statistic
         if part == "standard_error" and some is None:
             some = row.standard_error_log
-        return Cell("" if some is None else value(some, None), some)
+        return Cell("" if some is None else value(some), some)
     if part == "decision":
         return Cell(decision(row, confidence(result)))
     text = key_text(arranged.keys[part].values[place]) or ""
@@ -458,14 +430,16 @@ def _chart(arranged: Arranged) -> Chart | None:
     )
 
 
+def _axis(of: Quantity) -> Axis:
+    """Return the linear axis of a quantity."""
+    points = of.style == "points"
+    title = "percentage points" if points else of.title
+    return Axis(title, shares=of.style == "share", points=points)
+
+
 def _panels(arranged: Arranged, place: int, show: Show) -> Iterator[Panel]:
     block, of = arranged.block, show.of
-    points = of.style == "points"
-    axis = Axis(
-        "percentage points" if points else of.title,
-        shares=of.style == "share",
-        scale="log" if of.ratio else "linear",
-    )
+    axis = replace(_axis(of), scale="log" if of.ratio else "linear")
     line = None
     if block.reference is not None:
         line = Line(block.reference, block.reference_label)
@@ -482,8 +456,7 @@ def _panels(arranged: Arranged, place: int, show: Show) -> Iterator[Panel]:
             over = "" if arranged.across is None else arranged.across.text(column)
             label = ", ".join(filter(None, [arranged.name(i, names), over]))
             head = arranged.heading(i, heads)
-            drawn = (label or of.title, scaled(row, quantity(row.quantity)))
-            grouped.setdefault(head, []).append(drawn)
+            grouped.setdefault(head, []).append((label or of.title, row))
     several = not block.stacked and sum(each.drawn for each in block.shows) > 1
     for head, rows in grouped.items():
         name = f"{of.title[:1].upper()}{of.title[1:]}" if several else ""
@@ -503,10 +476,7 @@ def _heat_map(arranged: Arranged, title: str) -> HeatMap:
     if set(every) == set(names):
         columns.sort(key=lambda j: every.index(names[j]))
     lines = [(every[i], line) for i, line in enumerate(known) if any(line)]
-    cells = (
-        tuple(row and scaled(row, quantity(row.quantity)) for row in (line[j] for j in columns))
-        for _, line in lines
-    )
+    cells = (tuple(line[j] for j in columns) for _, line in lines)
     return HeatMap(
         title,
         (),
@@ -535,13 +505,13 @@ def _curves(arranged: Arranged, title: str) -> CurveChart:
         " · ".join(filter(None, [every[0], title])),
         (f"Shown is {every[0]}, the first of {number(panels)}.",) if panels > 1 else (),
         Axis(along.title, counted=True),
-        Axis(of.title, shares=of.style == "share"),
+        _axis(of),
         tuple(
             Curve(
                 name or of.title,
                 tuple(float(row[along.name]) for row in rows),
-                tuple(scaled(row, of).value for row in rows),
-                tuple(scaled(row, of).ends for row in rows),
+                tuple(row.possible for row in rows),
+                tuple(row.ends for row in rows),
             )
             for name, rows in curves.items()
         ),

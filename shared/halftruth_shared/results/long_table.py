@@ -14,6 +14,7 @@ from ..columns import Column, Numbers, Texts
 from ..protocol.base import Message
 from .estimate import Estimate
 from .keys import Key
+from .quantities import Quantity, quantity
 
 
 class EstimateColumns(Message, frozen=True, kw_only=True, omit_defaults=True, eq=False):
@@ -123,6 +124,16 @@ class Row(Estimate, frozen=True, kw_only=True):
 
     def __getitem__(self, key: str) -> Any:
         return self.keys[key]
+
+    @property
+    def of(self) -> Quantity:
+        """The estimated quantity."""
+        return quantity(self.quantity)
+
+    @property
+    def possible(self) -> float | None:
+        """The possible value closest to the estimate, which tables and charts show."""
+        return self.of.possible(self)
 
 
 #: Decisions about estimates that were compared with a threshold.

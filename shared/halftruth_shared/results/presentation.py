@@ -13,7 +13,7 @@ from .caveats import few, listed, sentences
 from .charts import Chart
 from .labels import NAMES, Labels
 from .layout import Arranged, Grid, Tabled, confidence
-from .quantities import quantity
+from .quantities import Quantity, quantity
 from .showing import (
     NO_INTERACTIONS,
     basis,
@@ -31,7 +31,7 @@ MOST_ROWS = 60
 #: Largest number of names in a sentence.
 _NAMED = 8
 
-#: Tolerance for rounding beyond the possible range.
+#: Relative tolerance for rounding beyond the possible range.
 _ROUNDING = 1e-9
 
 
@@ -241,12 +241,16 @@ def _imprecise(result: Tabled, parts: Sequence[Arranged]) -> Iterator[str]:
 def _impossible(result: Tabled) -> list[str]:
     """Explain estimates outside the possible range; empty without such estimates."""
     table = result.estimates
-    lower = np.array([quantity(name).lower for name in table.texts("quantity").levels] or [0.0])
-    upper = np.array([quantity(name).upper for name in table.texts("quantity").levels] or [0.0])
-    codes, kind = table.texts("quantity").codes, table.texts("set")
-    least, most = lower[codes] - _ROUNDING, upper[codes] + _ROUNDING
+    names = table.texts("quantity")
+    ranges = [quantity(name) for name in names.levels] or [Quantity("")]
+    least = np.fmax(np.array([of.lower for of in ranges])[names.codes], table.numbers("lower"))
+    most = np.fmin(np.array([of.upper for of in ranges])[names.codes], table.numbers("upper"))
     with np.errstate(invalid="ignore"):
-        outside = (table.value < least) | (table.value > most)
-    if not (outside & (kind.codes >= 0)).any() and not kind.equals("empty").any():
+        allowed = _ROUNDING * np.fmax(1.0, np.abs(table.value))
+        outside = (table.value < least - allowed) | (table.value > most + allowed)
+    if not outside.any():
         return []
-    return ["Unbiased estimates can lie outside the possible range; their intervals do not."]
+    return [
+        "An unbiased estimate outside the possible range is shown as the end of the range. Files"
+        " have the unbiased number."
+    ]

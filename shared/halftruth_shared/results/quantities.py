@@ -5,9 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from .estimate import Estimate
+
 #: Formats of numbers: shares in percent, their differences in percentage points, numbers of people
 #: as whole numbers.
 Style = Literal["share", "points", "number", "count"]
+
+#: Relative tolerance for rounding beyond the possible range.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,29 @@ class Quantity:
     def title(self) -> str:
         """Label for people; the name, if there is no other."""
         return self.label or self.name.replace("_", " ")
+
+    def possible(self, estimate: Estimate) -> float | None:
+        """Return the possible value closest to an estimate, which tables and charts show.
+
+        An estimate outside its own interval is outside the range of its quantity, which can depend
+        on the survey, as that of a mean: the interval ends where the range does.
+
+        >>> QUANTITIES["share"].possible(Estimate(value=-0.06, interval=(0.0, 0.01)))
+        0.0
+        """
+        if estimate.value is None:
+            return None
+        lower, upper = estimate.interval or (None, None)
+        lower = self.lower if lower is None else max(lower, self.lower)
+        upper = self.upper if upper is None else min(upper, self.upper)
+        return min(max(estimate.value, lower), upper)
+
+    def is_outside(self, estimate: Estimate) -> bool:
+        """Return whether an estimate is outside the possible range, but for rounding."""
+        shown = self.possible(estimate)
+        if shown is None or estimate.value is None:
+            return False
+        return abs(shown - estimate.value) > _ROUNDING * max(1.0, abs(shown))
 
     def within(self, lower: float, upper: float, unit: float = 1.0) -> "Quantity":
         """Return the quantity with another range of values."""

@@ -1,18 +1,18 @@
 """Format numbers and itemsets as text, for pages, charts, commands and sentences.
 
-Percentages have a narrow space and a true minus sign: 12.3 %. The number of decimals of an estimate
-depends on its interval: as many as give half the width of the interval two digits, and at most two
-for a share. Shares are not clipped to 0 to 100 %, since a value outside shows the uncertainty.
+Percentages have a narrow space and a true minus sign: 12.3 %. The digits of an estimate follow its
+margin of error: estimate and interval have as many decimals as give the margin two digits, and a
+share has at most two. An unbiased estimate outside the possible range is shown as the end of the
+range, which has no decimals.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from ..texts import NARROW_SPACE
 from .estimate import Estimate, Interval, Reliability
-
-#: A lower and an upper end; the upper one can be None for an unbounded interval.
-OpenInterval = tuple[float, float | None]
+from .quantities import Quantity
+from .quantities import share as share_quantity
 
 #: Between groups of digits and before a percent sign.
 GAP = NARROW_SPACE
@@ -22,6 +22,16 @@ UNDEFINED = "undefined"
 
 _MINUS = "\N{MINUS SIGN}"
 _MOST_PLACES = 2
+_SHARE = share_quantity("share")
+
+#: Smallest number of further decimals for an end near the value of no effect that is not tried.
+_MOST_FURTHER = 2
+
+#: What follows numbers in the unit of display.
+_UNITS = {"share": f"{GAP}%", "points": " points"}
+
+#: Of the normal distribution, for a margin of 95 %.
+_QUANTILE = 1.96
 
 
 def items(answers: Mapping[str, str | Sequence[str]]) -> str:
@@ -75,22 +85,23 @@ def percent(share: float | None, places: int | None = None) -> str:
 def share(estimate: float | None, interval: Interval | None) -> str:
     r"""Format an estimated share, with decimals according to its interval.
 
-    >>> share(0.123456, (0.10, 0.15)), share(1.8812, (-0.4, 4.2)), share(0.12, None)
-    ('12.3\u202f%', '188\u202f%', '12.00\u202f%')
+    >>> share(0.123456, (0.10, 0.15)), share(-0.004, (0, 0.03)), share(0.12, None)
+    ('12.3\u202f%', '0\u202f%', '12.00\u202f%')
     """
-    return percent(estimate, _share_places(interval))
+    # A given share, such as a true one, may lie outside the interval.
+    if estimate is None:
+        return UNDEFINED
+    shown = min(max(estimate, _SHARE.lower), _SHARE.upper)
+    return f"{_number(shown, Estimate(interval=interval), _SHARE)}{GAP}%"
 
 
 def share_interval(interval: Interval | None) -> str:
     r"""Format an interval of shares.
 
-    >>> share_interval((0.1012, 0.1456))
-    '10.1 to 14.6\u202f%'
+    >>> share_interval((0.1012, 0.1456)), share_interval((0.0, 0.0312))
+    ('10.1 to 14.6\u202f%', '0 to 3.1\u202f%')
     """
-    if interval is None:
-        return UNDEFINED
-    places = _share_places(interval)
-    return f"{number(100 * interval[0], places)} to {percent(interval[1], places)}"
+    return interval_in_words(Estimate(interval=interval), _SHARE)
 
 
 def judged(text: str, reliability: Reliability) -> str:
@@ -102,32 +113,48 @@ def judged(text: str, reliability: Reliability) -> str:
     return f"{reliability} ({text})" if reliability == "not usable" else text
 
 
-def estimate_in_words(estimate: Estimate, *, as_share: bool = False) -> str:
-    r"""Format an estimate, with decimals according to its interval, and its reliability.
+def margin(estimate: Estimate) -> float | None:
+    """Return the margin of error that decides the digits of an estimate; None if it is unknown.
 
-    >>> from halftruth_shared.results.estimate import Estimate
+    It is half the length of the interval, and at least that of a 95 % interval by the standard
+    error, since intervals end where the quantity ends.
+
+    >>> margin(Estimate(value=-0.06, standard_error=0.04, interval=(0.0, 0.02)))
+    0.0784
+    """
+    half = max(_half(estimate.ends), _QUANTILE * (estimate.standard_error or 0.0))
+    return half if 0 < half < math.inf else None
+
+
+def estimate_in_words(estimate: Estimate, of: Quantity) -> str:
+    r"""Format an estimate, with digits according to its margin of error, and its reliability.
+
+    >>> of_share = Quantity("share", style="share", lower=0.0, upper=1.0)
     >>> estimate_in_words(
-    ...     Estimate(value=0.7123, interval=(0.65, 0.78), reliability="usable"), as_share=True
+    ...     Estimate(value=0.7123, interval=(0.65, 0.78), reliability="usable"), of_share
     ... )
     '71.2\u202f%'
-    >>> estimate_in_words(Estimate(value=2.1897, interval=(None, None), set="everything"))
-    'not usable (2.19)'
+    >>> estimate_in_words(Estimate(value=2.1897, interval=(None, None), set="everything"), of_share)
+    'not usable (100\u202f%)'
     """
-    if estimate.value is None:
-        return UNDEFINED
-    return judged(number_in_words(estimate, as_share=as_share), estimate.reliability)
+    text = number_in_words(estimate, of)
+    if estimate.value is None or of.style == "count":
+        return text
+    return judged(text, estimate.reliability)
 
 
-def interval_in_words(estimate: Estimate, *, as_share: bool = False) -> str:
+def interval_in_words(estimate: Estimate, of: Quantity) -> str:
     r"""Format the confidence set of an estimate.
 
-    >>> from halftruth_shared.results.estimate import Estimate
     >>> outside = Estimate(value=2.5, interval=(0.0, 1.0), set="outside", gap=(0.2, 0.7))
-    >>> interval_in_words(outside), interval_in_words(outside, as_share=True)
+    >>> of_share = Quantity("share", style="share", lower=0.0, upper=1.0)
+    >>> interval_in_words(outside, Quantity("ratio")), interval_in_words(outside, of_share)
     ('up to 0.2, or from 0.7 on', 'up to 20\u202f%, or from 70\u202f% on')
-    >>> interval_in_words(Estimate(value=-0.1, set="empty"), as_share=True)
+    >>> interval_in_words(Estimate(value=-0.1, set="empty"), of_share)
     'none: outside the possible range'
     """
+    if of.style == "count":
+        return " to ".join(number(end, 0) for end in estimate.ends or ())
     if estimate.set == "empty":
         return "none: outside the possible range"
     if estimate.interval is None:
@@ -135,86 +162,80 @@ def interval_in_words(estimate: Estimate, *, as_share: bool = False) -> str:
     lower, upper = estimate.interval
     if estimate.set == "everything" or lower is None:
         return "any value: the size of the group is not significantly above zero"
+    unit = f"{GAP}%" if of.style == "share" else ""
     if estimate.gap is not None:
-        places = _share_places(estimate.gap)
-        ends = [percent(e, places) if as_share else value(e, None) for e in estimate.gap]
+        within = Estimate(interval=estimate.gap)
+        ends = [f"{_number(end, within, of)}{unit}" for end in estimate.gap]
         return f"up to {ends[0]}, or from {ends[1]} on"
-    if as_share and upper is not None:
-        return share_interval((lower, upper))
-    return value_interval((lower, upper))
+    if upper is None or upper == math.inf:
+        return f"from {_number(lower, estimate, of)}{unit} on"
+    return f"{_number(lower, estimate, of)} to {_number(upper, estimate, of)}{unit}"
 
 
-def with_interval(estimate: Estimate, *, as_share: bool = False) -> str:
-    """Format an estimate with its interval, after its reliability if it is not usable.
+def with_interval(estimate: Estimate, of: Quantity) -> str:
+    """Format an estimate with its interval and unit, and its reliability if it is not usable.
 
-    >>> from halftruth_shared.results.estimate import Estimate
-    >>> with_interval(Estimate(value=3.0, interval=(2.0, 4.0), reliability="usable"))
+    >>> with_interval(Estimate(value=3.0, interval=(2.0, 4.0), reliability="usable"), Quantity(""))
     '3.0 (2.0 to 4.0)'
-    >>> with_interval(Estimate(value=3.0, interval=(2.0, 4.0)))
+    >>> with_interval(Estimate(value=3.0, interval=(2.0, 4.0)), Quantity(""))
     'not usable (3.0, 2.0 to 4.0)'
     """
     if estimate.value is None:
-        return UNDEFINED
-    text = number_in_words(estimate, as_share=as_share)
-    interval = interval_in_words(estimate, as_share=as_share)
+        return estimate.undefined or UNDEFINED
+    unit = " points" if of.style == "points" else ""
+    if estimate.interval is None and estimate.set == "interval":
+        return f"{estimate_in_words(estimate, of)}{unit}"
+    text, interval = number_in_words(estimate, of), interval_in_words(estimate, of)
+    if of.style == "count":
+        return f"{text} ({interval})" if interval else text
     if estimate.reliability == "not usable":
-        return judged(f"{text}, {interval}", estimate.reliability)
-    return f"{text} ({interval})"
+        return f"{judged(f'{text}, {interval}', estimate.reliability)}{unit}"
+    return f"{text} ({interval}){unit}"
 
 
-def number_in_words(estimate: Estimate, *, as_share: bool = False) -> str:
-    """Format an estimate, with decimals according to its interval."""
-    if not as_share:
-        lower, upper = estimate.interval or (None, None)
-        if lower is None or estimate.set != "interval":
-            return value(estimate.value, None)
-        return value(estimate.value, (lower, upper))
-    if estimate.set == "empty":
-        return percent(estimate.value, 1)
-    if estimate.interval is not None and estimate.ends is None:
-        return percent(estimate.value, 0)
-    return share(estimate.value, estimate.ends)
+def number_in_words(estimate: Estimate, of: Quantity) -> str:
+    r"""Format an estimate as a possible value, with digits according to its margin of error.
+
+    Differences of shares are in percentage points, without the unit.
+
+    >>> of_share = Quantity("share", style="share", lower=0.0, upper=1.0)
+    >>> number_in_words(Estimate(value=-0.0621, interval=(0.0, 0.0129)), of_share)
+    '0\u202f%'
+    """
+    shown = of.possible(estimate)
+    if shown is None:
+        return UNDEFINED
+    return f"{_number(shown, estimate, of)}{GAP + '%' if of.style == 'share' else ''}"
+
+
+def unbiased_in_words(estimate: Estimate, of: Quantity) -> str:
+    r"""Say what an estimate is that lies outside the possible range; empty for others.
+
+    >>> of_share = Quantity("share", style="share", lower=0.0, upper=1.0)
+    >>> unbiased_in_words(Estimate(value=-0.0621, interval=(0.0, 0.0129)), of_share)
+    'unbiased estimate: −6.21\u202f%'
+    """
+    if estimate.value is None or not of.is_outside(estimate):
+        return ""
+    return f"unbiased estimate: {_number(estimate.value, estimate, of)}{_UNITS.get(of.style, '')}"
 
 
 def half_width(width: float) -> str:
     """Format a margin of error of a share in percentage points, with two digits.
 
-    >>> half_width(0.0123), half_width(0.00004)
-    ('±1.2 points', '±0.0040 points')
+    >>> half_width(0.0123), half_width(0.00004), half_width(0.0996)
+    ('±1.2 points', '±0.0040 points', '±10 points')
     """
-    return f"±{number(100 * width, places([200 * width], 2))} points"
+    return f"±{number(100 * width, places(100 * width, 2))} points"
 
 
-def value(estimate: float | None, interval: OpenInterval | None) -> str:
-    """Format an estimate other than a share, with decimals according to its interval.
+def value(estimate: float | None) -> str:
+    """Format a number without a margin of error, with four digits at most.
 
-    If the ends are not negative and one is more than three times the other, as for most ratios, the
-    estimate and both ends have three digits.
-
-    >>> value(0.51234, (0.4, 0.6)), value(0.51234, None), value(None, None), value(5.456, (1, 28))
-    ('0.51', '0.5123', 'undefined', '5.46')
+    >>> value(0.512345), value(None)
+    ('0.5123', 'undefined')
     """
-    if estimate is None:
-        return UNDEFINED
-    if interval is None or interval[1] == interval[0]:
-        return number(float(f"{estimate:.4g}"))
-    lower, upper = interval[0], math.inf if interval[1] is None else interval[1]
-    if 0 <= 3 * lower < upper:
-        return number(float(f"{estimate:.3g}"))
-    return number(estimate, places([upper - lower], 2))
-
-
-def value_interval(interval: OpenInterval | None) -> str:
-    """Format an interval of numbers other than shares.
-
-    >>> [value_interval(ends) for ends in ((0.4123, 0.6123), (0.5191, 110.2), (1.2, None))]
-    ['0.41 to 0.61', '0.519 to 110', 'from 1.2 on']
-    """
-    if interval is None:
-        return UNDEFINED
-    if interval[1] is None or interval[1] == math.inf:
-        return f"from {value(interval[0], interval)} on"
-    return f"{value(interval[0], interval)} to {value(interval[1], interval)}"
+    return UNDEFINED if estimate is None else number(float(f"{estimate:.4g}"))
 
 
 def p_value(p: float | None) -> str:
@@ -241,19 +262,60 @@ def number(quantity: float, places: int | None = None) -> str:
     return text.replace(",", GAP).replace("-", _MINUS).replace("inf", "∞")
 
 
-def places(widths: Iterable[float], digits: int) -> int:
-    """Return the decimals that give half of the narrowest interval `digits` digits, at least 0.
+def places(margin: float, digits: int) -> int:
+    """Return the decimals that give a margin of error `digits` digits, at least 0.
 
-    >>> places([0.066], 2), places([80.0], 2)
-    (3, 0)
+    >>> places(0.033, 2), places(3.9, 2), places(14.0, 2), places(9.96, 2)
+    (3, 1, 0, 0)
     """
-    halves = [width / 2 for width in widths if 0 < width < math.inf]
-    if not halves:
+    if not 0 < margin < math.inf:
         return 0
-    return max(0, digits - 1 - math.floor(math.log10(min(halves))))
+    # Rounding can add a digit: 9.96 is 10.
+    rounded = float(f"{margin:.{digits - 1}e}")
+    return max(0, digits - 1 - math.floor(math.log10(rounded)))
 
 
-def _share_places(interval: Interval | None) -> int:
-    if interval is None or not interval[1] > interval[0]:
-        return _MOST_PLACES
-    return min(_MOST_PLACES, places([100 * (interval[1] - interval[0])], 2))
+def _half(interval: Interval | None) -> float:
+    """Return half the length of an interval; 0 without one."""
+    return 0.0 if interval is None else (interval[1] - interval[0]) / 2
+
+
+def _decimals(margin: float | None) -> int:
+    """Return the decimals of a percentage by the margin of the share."""
+    return _MOST_PLACES if margin is None else min(_MOST_PLACES, places(100 * margin, 2))
+
+
+def _number(shown: float, estimate: Estimate, of: Quantity) -> str:
+    """Format a value or an end of the interval of an estimate, without unit."""
+    if of.style == "count":
+        return number(shown, 0)
+    is_share = of.style in ("share", "points")
+    if shown in (of.lower, of.upper):
+        # An end of the range is exact.
+        return number(100 * shown if is_share else shown, 0)
+    known = margin(estimate)
+    if is_share:
+        unbounded = known is None and estimate.interval is not None and estimate.ends is None
+        decimals = 0 if unbounded else _decimals(known)
+        return number(
+            100 * shown, min(_MOST_PLACES, decimals + _further(decimals + 2, estimate, of))
+        )
+    lower, upper = estimate.interval or (None, None)
+    from_zero = lower is not None and (lower > 0 or (of.ratio and lower == 0))
+    if from_zero and 3 * (lower or 0.0) < (math.inf if upper is None else upper):
+        return number(float(f"{shown:.3g}"))
+    if known is None:
+        # Exact numbers and best guesses have an interval without length, or none.
+        exact = estimate.set == "interval" and (estimate.ends is not None or lower is None)
+        return number(float(f"{shown:.{4 if exact else 2}g}"))
+    decimals = places(known, 2)
+    return number(shown, decimals + _further(decimals, estimate, of))
+
+
+def _further(decimals: int, estimate: Estimate, of: Quantity) -> int:
+    """Return further decimals, so that an interval without the value of no effect looks so."""
+    effects = [] if of.no_effect is None else [e - of.no_effect for e in estimate.ends or ()]
+    if not effects or min(effects) * max(effects) <= 0:
+        return 0
+    nearest = min(map(abs, effects))
+    return next((n for n in range(_MOST_FURTHER) if round(nearest, decimals + n)), 0)

@@ -302,7 +302,10 @@ def test_reports_that_fit_a_share_of_zero_are_no_contradiction():
     assert yes.value < 0 == yes.interval[0] < yes.interval[1]
     assert no.value > 1 == no.interval[1] > no.interval[0]
     assert yes.reliability == "usable"
-    said = "can lie outside the possible range; their intervals do not"
+    said = "outside the possible range is shown as the end of the range"
     assert [said in note for note in ANALYSES["overview"].present(result).notes].count(True) == 1
+    cells = [row[2] for row in ANALYSES["overview"].present(result).grid.rows[:2]]
+    assert [str(cell) for cell in cells] == ["100\u202f%", "0\u202f%"]
+    assert all(cell.detail.startswith("unbiased estimate: ") for cell in cells)
     inside = answer(ANALYSES["overview"], contradictory(yes=700), OverviewQuery())
     assert not any(said in note for note in ANALYSES["overview"].present(inside).notes)

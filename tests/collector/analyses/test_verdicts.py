@@ -59,17 +59,20 @@ QUESTIONS = {
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_shares_outside_0_to_100_percent_are_preceded_by_not_usable(two_reports, name):
+def test_shares_outside_0_to_100_percent_are_shown_as_an_end_that_is_not_usable(two_reports, name):
     analysis = ANALYSES[name]
     result = answer(analysis, two_reports, QUESTIONS[name])
     notices, _, rows = shown(analysis, result)
     assert rows
     assert any(sentence.lower().count("not usable") for sentence in notices)
-    wild = [row for row in rows if any(abs(p) > 100 for p in percentages(row))]
-    assert wild
-    for row in wild:
-        first = next(m.start() for m in re.finditer(r"[\d\u202f.]+\u202f%", row))
-        assert "not usable" in row[:first]
+    assert all(0 <= p <= 100 for row in rows for p in percentages(row))
+    cells = [cell for row in analysis.present(result).grid.rows for cell in row if cell.detail]
+    assert cells
+    for cell in cells:
+        [unbiased] = percentages(cell.detail)
+        end = "100" if unbiased > 100 else "0"
+        assert str(cell).startswith(f"not usable ({end}\u202f%")
+        assert not 0 <= unbiased <= 100
 
 
 @pytest.mark.parametrize("attributes", [PAIR, None])

@@ -341,7 +341,7 @@ def test_heat_maps_show_numbers_in_all_cells_or_in_none():
         under = " ".join(t.get_text() for t in shown(picture)).replace("\n", " ")
         return ["in percent"] * ("in percent" in under) + numbers
 
-    assert cells(3) == ["0.0 %", "5.0 %", "10.0 %"]
+    assert cells(3) == ["0 %", "5.0 %", "10.0 %"]
     assert cells(10)[:3] == ["in percent", "0", "5"]
     assert cells(20) == []
 

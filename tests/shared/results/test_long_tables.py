@@ -56,7 +56,7 @@ def table(*, block=None, shares=(0.5, 0.2, 0.34, -0.04)):
         quantity=["support"] * 4,
         value=shares,
         lower=[max(share - 0.02, 0.0) for share in shares],
-        upper=[share + 0.02 for share in shares],
+        upper=[max(share + 0.02, 0.01) for share in shares],
         set=["interval"] * 4,
         reliability=["usable"] * 4,
     )  # fmt: skip
@@ -141,7 +141,7 @@ def test_a_key_can_be_spread_over_columns():
     arranged = Arranged(found, found.layout[0]).grid
     assert arranged.header == ["smoker", "never", "daily"]
     assert [str(cell) for cell in arranged.rows[1]] == [
-        "yes", "34.0\u202f% (32.0 to 36.0\u202f%)", "−4.00\u202f% (0.00 to −2.00\u202f%)"
+        "yes", "34.0\u202f% (32.0 to 36.0\u202f%)", "0\u202f% (0 to 1.00\u202f%)"
     ]  # fmt: skip
     drawn = Arranged(found, found.layout[0]).chart
     assert (drawn.rows, drawn.columns) == (("no", "yes"), ("never", "daily"))
@@ -210,10 +210,10 @@ def test_imprecise_undefined_and_impossible_estimates_are_noted_once():
     said = present(compared())
     assert "Undefined, because nobody: share and risk ratio of y." in said.warnings
     text = repr(compared())
-    assert "not usable (976.00\u202f%)" in text
+    assert "not usable (100\u202f%)" in text
     assert "from 1.5 on" in text
     [note] = present(table()).notes
-    assert note.startswith("Unbiased estimates can lie outside the possible range")
+    assert note.startswith("An unbiased estimate outside the possible range is shown as the end")
     assert not present(table(shares=(0.4, 0.2, 0.3, 0.1))).notes
 
 

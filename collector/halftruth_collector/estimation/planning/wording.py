@@ -85,8 +85,8 @@ def mechanism_table(result: PlanResult) -> tuple[list[str], list[list[str]]]:
                 medians.get("share", _UNKNOWN),
                 medians.get("share_within", ""),
                 "" if plan.times_bound is None else times(plan.times_bound),
-                value(plan.amplification, None),
-                value(plan.answer_amplification, None),
+                value(plan.amplification),
+                value(plan.answer_amplification),
             ]
         )
     heads = ["mechanism", "share", "within a group", "times the bound"]
@@ -104,7 +104,7 @@ def promise_table(result: PlanResult) -> tuple[list[str], list[list[str]]]:
         of = "the record" if plan.promise == "record" else "each answer"
         lines.append(
             [
-                f"{plan.kind}, γ = {value(plan.gamma, None)} of {of}"
+                f"{plan.kind}, γ = {value(plan.gamma)} of {of}"
                 + (" (the survey's)" if plan.own else ""),
                 _learned(plan.answer_amplification),
                 _learned(plan.amplification),
@@ -119,7 +119,7 @@ def promise_table(result: PlanResult) -> tuple[list[str], list[list[str]]]:
 def _learned(gamma: float | None) -> str:
     """Say up to which probability something can rise that was thought 5 % likely."""
     bound = Guarantee(math.inf if gamma is None else Fraction(gamma))
-    written = "above 10³⁰⁸" if gamma is None else f"= {value(gamma, None)}"
+    written = "above 10³⁰⁸" if gamma is None else f"= {value(gamma)}"
     return f"{at_most(bound.posterior)} (γ {written})"
 
 

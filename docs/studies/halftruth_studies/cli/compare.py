@@ -148,4 +148,4 @@ def _lines(result: CompareResult) -> Iterator[str]:
 
 
 def _digits(figure: float | None) -> str:
-    return UNDEFINED if figure is None else value(float(f"{figure:.3g}"), None)
+    return UNDEFINED if figure is None else value(float(f"{figure:.3g}"))

@@ -105,7 +105,7 @@ def _lines(result: RivalsResult) -> Iterator[str]:
         [
             [
                 scheme.scheme,
-                value(scheme.amplification, None),
+                value(scheme.amplification),
                 errors.length,
                 errors.frequent,
                 number(errors.found, 1),
@@ -113,7 +113,7 @@ def _lines(result: RivalsResult) -> Iterator[str]:
                 percent(errors.false_negatives, 1),
                 percent(errors.false_positives, 1),
                 percent(errors.root_mean_square, 2),
-                value(errors.condition_number, None),
+                value(errors.condition_number),
             ]
             for scheme in result.schemes
             for errors in scheme.lengths
@@ -136,7 +136,7 @@ def _lines(result: RivalsResult) -> Iterator[str]:
             ["α", "posterior from", "to", "support error", "error of all supports"],
             [
                 [
-                    value(point.alpha, None),
+                    value(point.alpha),
                     percent(point.lower, 1),
                     percent(point.upper, 1),
                     percent(point.errors.lengths[length - 1].support_error, 1),

@@ -6,7 +6,6 @@ from typing import Literal
 from .. import wording
 from ..estimate import Interval
 from ..long_table import Row, decision, is_significant
-from ..quantities import quantity
 
 Scale = Literal["linear", "log"]
 
@@ -20,18 +19,21 @@ DOUBTFUL_LABEL = "not usable"
 class Axis:
     """Axis of a chart: the quantity measured along it.
 
-    Shares are written in percent. An axis of numbers that are counted, such as waves, has ticks at
-    whole numbers.
+    Shares are written in percent, and their differences in percentage points. An axis of numbers
+    that are counted, such as waves, has ticks at whole numbers.
     """
 
     label: str
     shares: bool = False
     scale: Scale = "linear"
     counted: bool = False
+    points: bool = False
 
     def written(self, value: float) -> str:
         """Format a value of this axis."""
-        return wording.percent(value) if self.shares else wording.number(value)
+        if self.shares:
+            return wording.percent(value)
+        return wording.number(100 * value if self.points else value)
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class Panel:
-    """Rows of a result that share one axis, each with its label, in the unit of display."""
+    """Rows of a result that share one axis, each with its label."""
 
     axis: Axis
     rows: tuple[tuple[str, Row], ...]
@@ -92,7 +94,7 @@ class EstimateChart(_Titled):
 
     def inner(self, row: Row) -> Interval | None:
         """Return the interval of a share without perturbation."""
-        is_share = quantity(row.quantity).style == "share"
+        is_share = row.of.style == "share"
         return row.without_perturbation(self.confidence) if is_share else None
 
 
@@ -125,9 +127,10 @@ class HeatMap(_Titled):
 
     def brief(self, row: Row) -> str:
         """Format the value of a cell with few letters; shares are in percent."""
-        if quantity(row.quantity).style == "share":
-            return wording.number(100 * (row.value or 0.0), 0)
-        return wording.number(row.value or 0.0, 2)
+        shown = row.possible or 0.0
+        return (
+            wording.number(100 * shown, 0) if row.of.style == "share" else wording.number(shown, 2)
+        )
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,6 @@ from matplotlib.ticker import FixedLocator
 from ...deadlines import check_deadline
 from ...errors import ParameterError
 from ..long_table import DECISIONS, Row
-from ..quantities import quantity
 from ..wording import number_in_words
 from . import (
     DOUBTFUL_LABEL,
@@ -431,7 +430,7 @@ def _draw_marks(
         decided = look.curves[max(place - 1, 0) % len(look.curves)]
         colour = look.quiet if doubtful else look.ink if chart.bars else decided
         dashes: Any = _DASHED if doubtful else "-"
-        numbers = [(row.value, *(row.drawn or (np.nan, np.nan)), y) for row, y in some]
+        numbers = [(row.possible, *(row.drawn or (np.nan, np.nan)), y) for row, y in some]
         value, low, high, at = np.array(numbers, float).T
         if chart.bars:
             fill = look.pale if doubtful else look.bar
@@ -500,8 +499,8 @@ def _draw_grid(part: Figure | SubFigure, chart: HeatMap, look: _Look) -> float:
         return 0.0
     axes, many = part.subplots(), len(chart.columns)
     known = [cell for row in chart.cells for cell in row if cell and cell.value is not None]
-    is_share = all(quantity(cell.quantity).style == "share" for cell in known)
-    clear = [cell.value or 0.0 for cell in known if not chart.is_pale(cell)]
+    is_share = all(cell.of.style == "share" for cell in known)
+    clear = [cell.possible or 0.0 for cell in known if not chart.is_pale(cell)]
     darkest = max([_LEAST_DARKEST, *clear])
     shades = np.array([[_shade(chart, cell, darkest) for cell in row] for row in chart.cells])
     opacity = np.linspace(0, 1, 101)
@@ -515,7 +514,7 @@ def _draw_grid(part: Figure | SubFigure, chart: HeatMap, look: _Look) -> float:
         for row, place in _placed(chart.cells):
             blank = chart.tested and chart.is_pale(row)
             if row.value is not None and not blank:
-                text = chart.brief(row) if many > 5 else number_in_words(row, as_share=is_share)
+                text = chart.brief(row) if many > 5 else number_in_words(row, row.of)
                 ink = look.page if shades[place] > _DARK else look.ink
                 x, y = place[1] + 0.5, place[0] + 0.5
                 axes.text(x, y, text, ha="center", va="center", color=ink, in_layout=False)
@@ -548,7 +547,7 @@ def _shade(chart: HeatMap, cell: Row | None, darkest: float) -> float:
         return np.nan
     if chart.tested and chart.is_pale(cell):
         return 0.0
-    return float(np.clip((cell.value or 0.0) / darkest, 0, _FAINT if chart.is_pale(cell) else 1))
+    return float(np.clip((cell.possible or 0.0) / darkest, 0, _FAINT if chart.is_pale(cell) else 1))
 
 
 # Axes

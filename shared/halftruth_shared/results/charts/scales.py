@@ -46,13 +46,11 @@ def limits(axis: Axis, values: Iterable[float], intervals: Iterable[Limits | Non
 
 def limits_of_rows(chart: EstimateChart, rows: Sequence[Row], panel: Panel) -> Limits:
     """Return the limits of the axis of rows; for shares, they are the same in all charts."""
-    axis, values = panel.axis, [row.value for row in rows if row.value is not None]
+    axis, values = panel.axis, [row.possible for row in rows if row.possible is not None]
     values += [panel.reference.value] if panel.reference else []
     intervals = [row.drawn for row in rows]
     if not axis.shares or axis.scale == "log":
         return limits(axis, values + ([0.0] if chart.bars else []), intervals)
-    if values and (min(values) < SHARES[0] or max(values) > SHARES[1]):
-        return limits(axis, [*values, *SHARES], intervals)
     return SHARES
 
 
