@@ -19,7 +19,7 @@ from ..estimation.automatic import modelled, prefers_model
 from ..estimation.bounds import Array
 from ..estimation.reliability import NOT, RELIABILITIES
 from .base import Analysis, AnalysisContext, Q, R, check_model_names, model_attributes, named_by
-from .deciding import AtLevel, false_reports, with_false_reports
+from .deciding import AtLevel, false_reports, with_decisions, with_false_reports
 
 _UNEXPLAINED = "no shares explain the reports"
 
@@ -46,21 +46,22 @@ def answer(analysis: Analysis[Q, R], counted: AnalysisContext, query: Q) -> R:
     if not by_model:
         counted = counted.with_needed()
         query = cast(Q, counted.question)
+    rate = 1 - getattr(query, "confidence", 0.95)
     result = analysis.compute(counted, query)
     if counted.survey is not whole:
         result = _with_groups(whole, query, result)
     if result.contradictions:
-        return _without_contradicted(counted, result)
+        return cast(R, with_decisions(_without_contradicted(counted, result), rate))
     if contradicted_model(result):
-        return cast(R, _without_claims(result))
+        return cast(R, with_decisions(_without_claims(result), rate))
 
     @cache
     def at_level(confidence: float) -> R:
         other: Any = msgspec.structs.replace(cast(Any, query), confidence=confidence)
         return analysis.compute(replace(counted, question=other), other)
 
-    rate = 1 - getattr(query, "confidence", 0.95)
-    found = decided(analysis, cast(R, with_false_reports(result, rate)), at_level)
+    result = cast(R, with_false_reports(with_decisions(result, rate), rate))
+    found = decided(analysis, result, at_level)
     return msgspec.structs.replace(found, caveats=[*false_reports(found), *found.caveats])
 
 

@@ -5,13 +5,24 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
-from halftruth_shared.results import Caveat, Result, Row, note, quantity
+from halftruth_shared.analyses.itemsets import ItemsetsQuery
+from halftruth_shared.results import (
+    Caveat,
+    EstimateColumns,
+    Result,
+    Row,
+    Texts,
+    note,
+    quantity,
+)
 from halftruth_shared.results.claims import Claim, ClaimKind, SelectedSet, Test
 from halftruth_shared.results.layout import in_words
+from halftruth_shared.results.long_table import FREQUENT, SIGNIFICANT
 from halftruth_shared.results.wording import number, percent
 from msgspec.structs import replace
 from numpy.typing import ArrayLike
 
+from ..estimation.bounds import Array
 from ..estimation.false_reports import statistics, to_undo
 from ..estimation.reliability import FACTOR, POINTS, margin, rounded_up
 from ..estimation.selection import discoveries
@@ -127,20 +138,55 @@ def decide_rows(
     return [test], claims
 
 
+def with_decisions(result: Result[Any], rate: float) -> Result[Any]:
+    """Return a result that says of each tested estimate what was decided, and by which threshold.
+
+    Significant are the rows whose adjusted p-value, or else p-value, is at most `rate`. Itemsets
+    are compared with the support that the query asks for, and effects with no effect; the shares of
+    a cross-tabulation are compared with independence, so they have no threshold.
+    """
+    table = result.estimates
+    decided, quantities = _decided(table), table.texts("quantity")
+    tested = np.isfinite(decided)
+    none = [quantity(name).no_effect for name in quantities.levels]
+    values = np.array([np.nan if each is None else each for each in none] or [np.nan])
+    thresholds = np.where(tested, values[quantities.codes], np.nan)
+    of_itemsets = np.zeros(len(table), np.bool_)
+    if isinstance(result.query, ItemsetsQuery):
+        of_itemsets = quantities.equals("support")
+        thresholds[of_itemsets] = result.query.min_support
+    known = tested | of_itemsets
+    if not known.any():
+        return result
+    with np.errstate(invalid="ignore"):
+        rejected = decided <= (1 + _ALIKE) * rate
+    codes = np.where(rejected, 0, 1) + 2 * ~of_itemsets
+    shown = replace(
+        table,
+        decision=Texts(np.where(known, codes, -1), (*FREQUENT, *SIGNIFICANT)),
+        threshold=thresholds if np.isfinite(thresholds).any() else None,
+    )
+    return replace(result, estimates=shown)
+
+
+def _decided(table: EstimateColumns) -> Array:
+    """Return the p-values that decide, adjusted where rows are tested together."""
+    adjusted = table.numbers("adjusted_p_value")
+    return np.where(np.isnan(adjusted), table.numbers("p_value"), adjusted)
+
+
 def with_false_reports(result: Result[Any], rate: float) -> Result[Any]:
     """Return a result that says how many false reports would undo each of its decisions.
 
-    Significant are the rows whose adjusted p-value, or else p-value, is at most `rate`, as long as
-    the tests of the whole table reject. Rows of one quantity are tested together, so they stay
-    significant while their p-values are below the largest of their critical values.
+    Rows of one quantity are tested together, so they stay significant while their p-values are
+    below the largest of their critical values, as long as the tests of the whole table reject.
     """
     table = result.estimates
     if table.undone_by is not None:
         return result
     p_values, moved = table.numbers("p_value"), table.numbers("moved_by")
-    adjusted = table.numbers("adjusted_p_value")
-    decided = np.where(np.isnan(adjusted), p_values, adjusted)
-    known = np.isfinite(moved) & (decided <= (1 + _ALIKE) * rate)
+    decided = _decided(table)
+    known = np.isfinite(moved) & table.texts("decision").equals(SIGNIFICANT[0])
     if not known.any():
         return replace(result, estimates=replace(table, moved_by=None))
     of_table = min((t.undone_by for t in result.tests if t.undone_by is not None), default=np.nan)

@@ -35,7 +35,7 @@ from halftruth_shared.results.charts.scales import (
     ticks,
 )
 from halftruth_shared.results.layout import in_words
-from halftruth_shared.results.long_table import DECISIONS
+from halftruth_shared.results.long_table import FREQUENT
 from halftruth_shared.results.wording import (
     UNDEFINED,
     half_width,
@@ -249,7 +249,7 @@ def _mark(chart: EstimateChart, scale: Scale, panel: Panel, label: str, row: Row
         caps=tuple(scale.at(end) for end in ends or () if low <= end <= high),
         inner=None if inner is None else (scale.at(inner[0]), scale.at(inner[1])),
         doubtful=row.doubtful,
-        look=["", *DECISIONS].index(category),
+        look=["", *FREQUENT].index(category),
         detail="; ".join(filter(None, [f"{about}: {words}", unbiased, category, chart.reports])),
     )
 
@@ -257,7 +257,7 @@ def _mark(chart: EstimateChart, scale: Scale, panel: Panel, label: str, row: Row
 def _legend(chart: EstimateChart, rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
     """Yield the classes and names of marks that need an explanation."""
     decisions = {chart.category(row) for row in rows if not row.doubtful}
-    yield from ((f"look-{i}", each) for i, each in enumerate(DECISIONS, 1) if each in decisions)
+    yield from ((f"look-{i}", each) for i, each in enumerate(FREQUENT, 1) if each in decisions)
     if any(row.doubtful for row in rows):
         yield "doubtful", DOUBTFUL_LABEL
     references = {panel.reference.label for panel in chart.panels if panel.reference}

@@ -21,7 +21,7 @@ from .charts import Axis, Chart, Curve, CurveChart, EstimateChart, HeatMap, Pane
 from .charts import Reference as Line
 from .keys import Key, key_text
 from .labels import NAMES, Labels
-from .long_table import Row, Rows, Selection, Tidy, decision, is_significant
+from .long_table import Row, Rows, Selection, Tidy
 from .quantities import Quantity
 from .showing import report_count
 from .wording import (
@@ -347,7 +347,6 @@ def _cell(
 ) -> Cell:
     if row is None:
         return Cell("")
-    result = arranged.result
     of = row.of
     usable = row.value if row.reliability != "not usable" or of.style == "count" else None
     unbiased = "" if names else unbiased_in_words(row, of)
@@ -358,7 +357,7 @@ def _cell(
     if part == "estimate":
         # A set that is not an interval does not fit into a cell.
         words = value_in_words if row.drawn is None else in_words
-        return Cell(words(row) + _mark(result, row), usable, detail=unbiased)
+        return Cell(words(row) + _mark(row), usable, detail=unbiased)
     if part in ("p_value", "adjusted_p_value"):
         p = getattr(row, part)
         return Cell(p_value(p) if p is not None else "", p)
@@ -368,13 +367,13 @@ def _cell(
             some = row.standard_error_log
         return Cell("" if some is None else value(some), some)
     if part == "decision":
-        return Cell(decision(row, confidence(result)))
+        return Cell(row.decision or "")
     text = key_text(arranged.keys[part].values[place]) or ""
     return Cell(text, _as_number(text))
 
 
-def _mark(result: Tabled, row: Row) -> str:
-    if row.statistic is None or not is_significant(row, confidence(result)):
+def _mark(row: Row) -> str:
+    if row.statistic is None or not row.is_significant:
         return ""
     # A non-breaking space keeps the mark on the line of the estimate.
     return f"{GAP}{MORE if row.statistic > 0 else LESS}"
@@ -483,7 +482,6 @@ def _heat_map(arranged: Arranged, title: str) -> HeatMap:
         tuple(name for name, _ in lines),
         tuple(names[j] for j in columns),
         tuple(cells),
-        confidence(arranged.result),
         tested,
     )
 

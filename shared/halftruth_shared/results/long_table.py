@@ -6,7 +6,7 @@ data frames, tables, charts and pages.
 """
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -15,6 +15,13 @@ from ..protocol.base import Message
 from .estimate import Estimate
 from .keys import Key
 from .quantities import Quantity, quantity
+
+#: Decisions about estimates: whether a support is above a threshold, or an effect is significant.
+Decision = Literal["frequent", "undecided", "significant", "not significant"]
+
+#: Decisions about supports, and about effects; the first of each rejects the hypothesis.
+FREQUENT: tuple[Decision, Decision] = ("frequent", "undecided")
+SIGNIFICANT: tuple[Decision, Decision] = ("significant", "not significant")
 
 
 class EstimateColumns(Message, frozen=True, kw_only=True, omit_defaults=True, eq=False):
@@ -38,6 +45,8 @@ class EstimateColumns(Message, frozen=True, kw_only=True, omit_defaults=True, eq
     statistic: Numbers | None = None
     p_value: Numbers | None = None
     adjusted_p_value: Numbers | None = None
+    threshold: Numbers | None = None
+    decision: Column | None = None
     moved_by: Numbers | None = None
     undone_by: Numbers | None = None
     reliability: Column | None = None
@@ -101,7 +110,7 @@ def _taken(column: Any, rows: Any) -> Any:
 NUMBERS = tuple(
     name
     for name in EstimateColumns.__struct_fields__
-    if name not in ("quantity", "set", "reliability", "undefined")
+    if name not in ("quantity", "set", "decision", "reliability", "undefined")
 )
 
 
@@ -109,8 +118,9 @@ class Row(Estimate, frozen=True, kw_only=True):
     """One estimate of a result, with its keys and its quantity.
 
     `statistic` and `p_value` are of the same test. `adjusted_p_value` is the smallest false
-    discovery rate at which the estimate is significant among all tested estimates. `moved_by` is by
-    how many standard errors a single false report can move a significant estimate towards no
+    discovery rate at which the estimate is significant among all tested estimates. `threshold` is
+    the value with which the estimate was compared, and `decision` what was decided. `moved_by` is
+    by how many standard errors a single false report can move a significant estimate towards no
     effect, and `undone_by` how many such reports would undo the decision; null where no number of
     them would.
     """
@@ -119,6 +129,8 @@ class Row(Estimate, frozen=True, kw_only=True):
     quantity: str
     statistic: float | None = None
     adjusted_p_value: float | None = None
+    threshold: float | None = None
+    decision: Decision | None = None
     moved_by: float | None = None
     undone_by: float | None = None
 
@@ -131,24 +143,14 @@ class Row(Estimate, frozen=True, kw_only=True):
         return quantity(self.quantity)
 
     @property
+    def is_significant(self) -> bool:
+        """Whether the test of the estimate rejects its hypothesis."""
+        return self.decision in (FREQUENT[0], SIGNIFICANT[0])
+
+    @property
     def possible(self) -> float | None:
         """The possible value closest to the estimate, which tables and charts show."""
         return self.of.possible(self)
-
-
-#: Decisions about estimates that were compared with a threshold.
-DECISIONS = ("frequent", "undecided")
-
-
-def is_significant(row: Row, confidence: float) -> bool:
-    """Return true if an estimate is significant by its adjusted p-value."""
-    p = row.adjusted_p_value
-    return p is not None and p <= 1 - confidence + 1e-12
-
-
-def decision(row: Row, confidence: float) -> str:
-    """Return the decision about an estimate."""
-    return DECISIONS[0] if is_significant(row, confidence) else DECISIONS[1]
 
 
 class Selection(Message, frozen=True, kw_only=True):

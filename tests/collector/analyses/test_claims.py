@@ -62,7 +62,8 @@ def _without_effects(value):
             if value.get(name) is not None:
                 many = isinstance(value[name], list)
                 value[name] = [each and 1.0 for each in value[name]] if many else 1.0
-        value.update({"decision": "undecided"} if "decision" in value else {})
+        if isinstance(value.get("decision"), list):
+            value["decision"] = [each and "undecided" for each in value["decision"]]
 
 
 def test_claims_refer_to_rows_and_tests_of_their_result(study):

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.analyses.deciding import with_decisions
 from halftruth_collector.analyses.itemsets import MAX_ITEMSETS, unexamined
 from halftruth_collector.estimation.estimates import Estimates
 from halftruth_collector.estimation.itemsets import Unexamined
@@ -34,7 +35,7 @@ def result_of(sets, support, error, adjusted=np.nan, query=QUERY):
         ),
         selection=Selection(candidates=1_000, listed=len(support), rate=0.05),
     )
-    return replace(found, layout=ITEMSETS.layout(found, NAMES))
+    return with_decisions(replace(found, layout=ITEMSETS.layout(found, NAMES)), 0.05)
 
 
 def drawn(result):

@@ -1,28 +1,36 @@
 """Order, covariance, counts and undefined estimates in results."""
 
+import csv
+import io
+import json
 from itertools import permutations
 
 import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES, answer
+from halftruth_collector.analyses.tabular import to_csv
 from halftruth_collector.estimation import Estimator
 from halftruth_collector.estimation.intervals import table_intervals
 from halftruth_collector.estimation.reliability import RELIABILITIES, grades, margin
+from halftruth_shared.columns import encode
 from mined import associations_of, itemsets_of, measures_of, mined_rules, rule_of
 from msgspec.structs import replace
 from sources import aimed
 
 from .conftest import SCHEMA
 
+#: Columns that an answer adds to estimates: decisions, and what false reports can do.
+ADDED = dict.fromkeys(("threshold", "decision", "moved_by", "undone_by"))
 
-def without_undoing(rows):
-    """Return rows without what false reports can do, which the decisions add."""
-    return [replace(row, moved_by=None, undone_by=None) for row in rows]
+
+def without_decisions(rows):
+    """Return rows without decisions."""
+    return [replace(row, **ADDED) for row in rows]
 
 
 def whole(estimates):
-    """Return estimates without what false reports can do."""
-    return replace(estimates, moved_by=None, undone_by=None)
+    """Return estimates without decisions."""
+    return replace(estimates, **ADDED)
 
 
 def test_a_table_has_its_estimates_in_the_requested_order(http, filled, analyst, survey):
@@ -53,7 +61,7 @@ def test_measures_are_those_of_the_estimator(study):
     query = analysis.query(attributes=["smoker", "vote"], target="respondents")
     result = answer(analysis, counted, query)
     alone = aimed(counted.estimator, "respondents")
-    assert result.estimates == measures_of(alone, ["smoker", "vote"])
+    assert whole(result.estimates) == measures_of(alone, ["smoker", "vote"])
     assert result.find("concentration", row="smoker", column="vote").value > 0
 
 
@@ -68,7 +76,7 @@ def test_a_list_has_the_rows_of_the_estimator(study, name, mine, parameters):
     counted, analysis = study.counted["study"], ANALYSES[name]
     mined = mine(aimed(counted.estimator, "respondents"), **parameters)
     result = answer(analysis, counted, analysis.query(**parameters, target="respondents"))
-    assert without_undoing(result.rows) == list(mined.rows) != []
+    assert without_decisions(result.rows) == list(mined.rows) != []
     assert result.selection.candidates == mined.candidates
     assert result.selection.listed == len(mined)
 
@@ -89,6 +97,65 @@ def test_filtered_itemsets_are_a_subset_of_all(study):
         found = asked(**some)
         assert list(found.rows) == [row for row in every.rows if belongs(row)] != []
         assert found.selection == every.selection
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "threshold", "words"),
+    [
+        ("itemsets", {"min_support": 0.05}, 0.05, ("frequent", "undecided")),
+        ("itemsets", {"min_support": 0.05, "confidence": 0.6}, 0.05, ("frequent", "undecided")),
+        (
+            "comparison",
+            {"answer": {"vote": "left"}, "groups": "smoker"},
+            0.0,
+            ("significant", "not significant"),
+        ),
+        (
+            "comparison",
+            {"answer": {"vote": "left"}, "groups": "smoker", "effect": "odds_ratio"},
+            1.0,
+            ("significant", "not significant"),
+        ),
+        (
+            "crosstab",
+            {"attributes": ["smoker", "vote"]},
+            None,
+            ("significant", "not significant"),
+        ),
+        ("measures", {}, None, ("significant", "not significant")),
+        (
+            "regression",
+            {"outcome": "smoker", "predictors": ["age"]},
+            None,
+            ("significant", "not significant"),
+        ),
+    ],
+)
+def test_each_tested_row_of_a_file_says_what_was_decided(study, name, asked, threshold, words):
+    analysis = ANALYSES[name]
+    result = answer(analysis, study.counted["study"], analysis.query(**asked))
+    rate = 1 - result.query.confidence
+    written = [*csv.DictReader(io.StringIO(to_csv(result)))]
+    tested = [row for row in written if row["adjusted_p_value"] or row["p_value"]]
+    assert tested
+    for row in written:
+        p_value = row["adjusted_p_value"] or row["p_value"]
+        expected = "" if not p_value else words[float(p_value) > rate]
+        assert row["decision"] == expected
+        if threshold is not None:
+            assert row["threshold"] == (str(threshold) if p_value else "")
+    decided = [row.decision or "" for row in result.rows]
+    assert decided == [row["decision"] for row in written]
+    columns = json.loads(encode(result))["estimates"]["decision"]
+    assert [columns[i] or "" for i in range(len(written))] == decided
+
+
+def test_best_guesses_are_undecided(study):
+    analysis = ANALYSES["itemsets"]
+    asked = analysis.query(min_support=0.05, estimate="likelihood")
+    result = answer(analysis, study.counted["study"], asked)
+    assert {row.decision for row in result.rows} == {"undecided"}
+    assert {row.threshold for row in result.rows} == {0.05}
 
 
 def test_a_rule_by_name_ignores_the_thresholds(study):

@@ -18,6 +18,7 @@ from halftruth_shared.results.charts import (
     Reference,
 )
 from halftruth_shared.results.charts.scales import ticks
+from halftruth_shared.results.long_table import FREQUENT
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 STYLE = (files("halftruth_collector.web.pages") / "assets" / "style.css").read_text()
@@ -26,7 +27,8 @@ SHARE = Axis("share", shares=True)
 
 def row(value=None, lower=None, upper=None, *, p=None, grade="usable", quantity="share", **more):
     interval = None if lower is None else (lower, upper)
-    of = {"quantity": quantity, "adjusted_p_value": p, "reliability": grade}
+    decision = None if p is None else FREQUENT[int(p > 0.05)]
+    of = {"quantity": quantity, "adjusted_p_value": p, "reliability": grade, "decision": decision}
     return Row(keys={}, value=value, interval=interval, **of, **more)
 
 

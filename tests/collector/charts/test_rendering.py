@@ -62,6 +62,7 @@ def row(value=None, lower=None, upper=None, *, reason=None, p=None, alone=None, 
         interval=None if lower is None else (lower, upper),
         sampling_error=alone and alone / 1.96,
         adjusted_p_value=p,
+        decision=None if p is None else "frequent" if p <= 0.05 else "undecided",
         reliability="usable",
         undefined=reason,
     )

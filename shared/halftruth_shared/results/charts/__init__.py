@@ -5,7 +5,7 @@ from typing import Literal
 
 from .. import wording
 from ..estimate import Interval
-from ..long_table import Row, decision, is_significant
+from ..long_table import Row
 
 Scale = Literal["linear", "log"]
 
@@ -90,7 +90,7 @@ class EstimateChart(_Titled):
 
     def category(self, row: Row) -> str:
         """Return the decision about an estimate; empty if there is none."""
-        return decision(row, self.confidence) if self.decided else ""
+        return (row.decision or "") if self.decided else ""
 
     def inner(self, row: Row) -> Interval | None:
         """Return the interval of a share without perturbation."""
@@ -109,7 +109,6 @@ class HeatMap(_Titled):
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     cells: tuple[tuple[Row | None, ...], ...]
-    confidence: float = 0.95
     tested: bool = False
 
     @property
@@ -121,7 +120,7 @@ class HeatMap(_Titled):
     def is_pale(self, row: Row) -> bool:
         """Return whether an estimate may be zero."""
         if self.tested:
-            return not is_significant(row, self.confidence)
+            return not row.is_significant
         lower = row.drawn[0] if row.drawn else None
         return lower is None or lower <= 0 or row.doubtful
 

@@ -23,7 +23,7 @@ from matplotlib.ticker import FixedLocator
 
 from ...deadlines import check_deadline
 from ...errors import ParameterError
-from ..long_table import DECISIONS, Row
+from ..long_table import FREQUENT, Row
 from ..wording import number_in_words
 from . import (
     DOUBTFUL_LABEL,
@@ -422,7 +422,7 @@ def _draw_marks(
     inner = [(*alone, y) for row, y in rows if (alone := chart.inner(row))]
     outer = OUTER_LABEL if inner else "_"
     # The legend lists usable estimates first, and decisions in their order.
-    order, by_look = ["", *DECISIONS], defaultdict(list)
+    order, by_look = ["", *FREQUENT], defaultdict(list)
     for row, y in rows:
         by_look[row.doubtful, order.index(chart.category(row))].append((row, y))
     for (doubtful, place), some in sorted(by_look.items(), key=lambda look: look[0]):
