@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Entry:
-    """Survey with its terms, and whether it is signed."""
+    """Survey with its terms, whether it is signed, and whether it opens later."""
 
     survey: Survey
     terms: Terms
     is_signed: bool = False
+    is_planned: bool = False
 
 
 class Catalog:
@@ -96,7 +97,8 @@ class Catalog:
                 check_hexadecimal("sealing_key", terms.sealing_key)
         except ParameterError as error:
             raise SurveyRefused(f"survey '{id}': {error}", field=error.field) from None
-        return Entry(survey, terms, published.signature is not None)
+        is_signed, is_planned = published.signature is not None, published.status == "planned"
+        return Entry(survey, terms, is_signed, is_planned)
 
     def check_relay(self, survey: Survey) -> None:
         """Ask the relay of a survey whether it takes reports of it, and refuse the survey if not.

@@ -30,7 +30,7 @@ from .delivery import (
     without_number,
 )
 from .drawing import DrawnReport, PersonRecord, Unsettled, draw
-from .errors import AnsweredBefore, CollectorUnavailable, RequestRefused
+from .errors import AnsweredBefore, CollectorUnavailable, RequestRefused, SurveyRefused
 from .ledger import Ledger, LedgerEntry
 from .policy import PrivacyPolicy
 
@@ -169,7 +169,8 @@ class Client:
             If the digest is wrong or not pinned, no pinned operator signed the survey, its
             amplification exceeds `max_gamma` or `max_answer_gamma`, or the respondent's reports
             together would exceed the total of the series or `max_total_gamma`; if several people
-            may answer it on one device although a total limits their reports; if it is sealed,
+            may answer it on one device although a total limits their reports; if it opens later,
+            unless the respondent has a report in the outbox; if it is sealed,
             signed or relayed and cryptography is not installed; or if its relay answers that it
             takes no reports of it.
             The relay is asked unless the respondent has a report in the outbox, or questions depend
@@ -189,6 +190,12 @@ class Client:
             if outbox.find(id, respondent) is not None:
                 return entry.survey
             self._check_ledger(outbox, entry.survey, respondent)
+        if entry.is_planned and (opens_at := entry.terms.opens_at) is not None:
+            raise SurveyRefused(
+                f"survey '{id}' opens at {opens_at:%Y-%m-%d %H:%M:%S} UTC; nothing was asked or"
+                " sent",
+                field="opens_at",
+            )
         self._catalog.check_relay(entry.survey)
         return entry.survey
 

@@ -19,6 +19,17 @@ class UnknownSurvey(CollectorError):
     """No survey has this id."""
 
 
+class SurveyPlanned(CollectorError):
+    """The survey opens later; the same reports are accepted then.
+
+    `retry_after` is the number of seconds until then.
+    """
+
+    def __init__(self, message: str, *, retry_after: int) -> None:
+        super().__init__(message, field="opens_at")
+        self.retry_after = retry_after
+
+
 class SurveyClosed(CollectorError):
     """The survey accepts no more reports."""
 

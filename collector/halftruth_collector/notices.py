@@ -89,9 +89,16 @@ def find_notices(
             found.append(_notice(state, "quota"))
         elif why is not None:
             found.append(_notice(state, "closed", because=why))
-        elif (today - (last or state.published_at.date())).days > silent_days:
+        elif state.status == "open" and (today - (last or _began(state))).days > silent_days:
             found.append(_notice(state, "silence", last_day=last))
     return found
+
+
+def _began(state: SurveyState) -> date:
+    """Return the day from which reports could come."""
+    opens_at = state.terms.opens_at
+    began = state.published_at if opens_at is None else max(state.published_at, opens_at)
+    return began.date()
 
 
 def _notice(state: SurveyState, event: Event, **members: object) -> Notice:

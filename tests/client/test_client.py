@@ -5,7 +5,13 @@ from datetime import UTC, datetime
 from itertools import count
 
 import pytest
-from halftruth_client import Client, CollectorUnavailable, RecordError, RequestRefused
+from halftruth_client import (
+    Client,
+    CollectorUnavailable,
+    RecordError,
+    RequestRefused,
+    SurveyRefused,
+)
 from halftruth_client import client as client_module
 from halftruth_collector import operations
 from halftruth_collector.ops.settings import Config
@@ -105,6 +111,34 @@ def test_after_a_refusal_by_a_deadline_the_same_report_is_sent_later(
     done = client.submit(survey, record | {"smoker": "no"}, respondent="ada")
     assert (done.id, done.status) == (drawn.id, "accepted")
     assert counted(live.store) == 1
+
+
+def test_a_survey_that_opens_later_is_not_asked_and_a_drawn_report_waits(
+    live, survey, record, tmp_path
+):
+    opens_at = datetime(2131, 3, 31, 22, tzinfo=UTC)
+    client = Client(live.url, max_gamma="19", outbox=tmp_path / "outbox.db")
+    operations.set_terms(live.store, "health", Terms(opens_at=opens_at))
+    with pytest.raises(SurveyRefused, match="opens at 2131-03-31 22:00:00 UTC") as refused:
+        client.survey("health", respondent="ada")
+    assert refused.value.field == "opens_at"
+    # A program that had the survey before keeps its report, and draws no second one.
+    first = client.submit(survey, record, respondent="ada")
+    assert first.status == "waiting"
+    assert client.survey("health", respondent="ada").digest == survey.digest
+    drawn = client._outbox.find("health", "ada")
+    assert client.submit(survey, record | {"smoker": "no"}, respondent="ada").id == first.id
+    assert counted(live.store) == 0
+    # Without an outbox, the same answers have the same report.
+    hasty = Client(live.url, max_gamma="19", retries=0)
+    for _ in range(2):
+        with pytest.raises(CollectorUnavailable):
+            hasty.submit(survey, record)
+    operations.set_terms(live.store, "health", {"opens_at": None})
+    assert client.flush().accepted == 1
+    assert client._outbox.find("health", "ada") == drawn
+    assert hasty.submit(survey, record).status == "accepted"
+    assert counted(live.store) == 2
 
 
 def test_a_batch_beyond_max_reports_is_refused_with_the_number_accepted(

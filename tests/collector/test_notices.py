@@ -64,6 +64,8 @@ def state(**members):
         "published_at": datetime.combine(TODAY, datetime.min.time(), UTC) - timedelta(days=30),
         "purged_at": None,
         "closed_because": None,
+        "status": "open",
+        "terms": Terms(),
     }
     return SimpleNamespace(**given | members)
 
@@ -93,6 +95,15 @@ def test_a_survey_is_silent_after_whole_days_without_a_report(days):
     # Today is not over.
     expected = [("silence", None, last)] if days > 2 else []
     assert found(state(), last_days={"health": last}) == expected
+
+
+def test_a_survey_that_opens_later_is_silent_from_its_opening_on():
+    opens_at = datetime.now(UTC) - timedelta(days=1)
+    old = datetime.now(UTC) - timedelta(days=30)
+    planned = state(status="planned", published_at=old)
+    begun = state(terms=Terms(opens_at=opens_at), published_at=old)
+    assert found(planned, begun) == []
+    assert found(begun, silent_days=0) == [("silence", None, None)]
 
 
 def test_a_survey_without_any_report_is_silent_from_its_publication_on():

@@ -45,6 +45,7 @@ test("without terms, reports are plain and need no invitation", () => {
   const none = {
     invitations: false,
     sealingKey: null,
+    opensAt: null,
     closesAt: null,
     maxReports: null,
     sharedDevices: false,

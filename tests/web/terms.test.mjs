@@ -307,3 +307,27 @@ test("a page with an older version sends the waiting report of a newer one", asy
   assert.equal((await client.flush()).sent[0].status, "accepted");
   assert.equal(client.report("health").refused, undefined);
 });
+
+test("a survey that opens later is neither asked nor drawn, and is answered once it has opened", async () => {
+  const terms = { opens_at: "2131-03-31T22:00:00Z" };
+  const { client, collector, storage, survey } = await fetched({ status: "planned", terms });
+  assert.ok(survey.isPlanned && !survey.isClosed);
+  const error = { name: "SurveyRefused", field: "opens_at", message: /opens at 2131-03-31T22:00:00Z; nothing was asked or sent/ };
+  for (let i = 0; i < 2; i += 1) await assert.rejects(client.submit(survey, RECORD), error);
+  assert.deepEqual([storage.written.length, collector.posted.length], [0, 0]);
+  // The client asks again, since the survey may have opened meanwhile.
+  collector.published = { ...collector.published, status: "open" };
+  assert.equal((await client.submit(survey, RECORD)).status, "accepted");
+  assert.equal(collector.reports.size, 1);
+});
+
+test("a report that was drawn before the opening was moved waits, and is sent unchanged", async () => {
+  const { client, collector, survey } = await fetched();
+  const early = () => problem(503, "survey 'health' opens later", "opens_at");
+  collector.trouble = Array(9).fill(early);
+  assert.equal((await client.submit(survey, RECORD)).status, "waiting");
+  const [sent] = collector.posted.map(drawn);
+  collector.trouble = [];
+  assert.equal((await client.flush()).sent.length, 1);
+  assert.deepEqual(drawn(collector.posted.at(-1)), sent);
+});

@@ -83,6 +83,7 @@ def invited_only(about):
     return arrange
 
 
+FUTURE = datetime(2131, 3, 31, 12, tzinfo=UTC)
 PAST = datetime(2020, 3, 31, 12, tzinfo=UTC)
 
 #: For each failure: its cause, the end of the URL, and the English title and text.
@@ -90,6 +91,10 @@ FAILURES = {
     "deadline": (
         published(closes_at=PAST), "", "This survey has ended",
         r"You could answer until March 31, 2020.*\. Thank you",
+    ),
+    "planned": (
+        published(opens_at=FUTURE), "", "This survey is not open yet",
+        r"You can answer from March 31, 2131.* on\. Nothing was asked or sent\.",
     ),
     "quota": (full, "", "This survey has ended", "Enough people have answered already"),
     "closed": (closed, "", None, "closed"),

@@ -102,6 +102,7 @@ export class Catalog {
         "digest",
       );
     }
+    survey.isPlanned = published.status === "planned";
     survey.isClosed = published.status === "closed";
     const { closed_because: why } = published;
     survey.closedBecause = why === "deadline" || why === "quota" || why === "relay" ? why : "operator";

@@ -230,7 +230,12 @@ export class Client {
     const digest = await survey.digest();
     const before = this.before(survey.id, digest);
     if (before === null || !isCounted(before)) {
-      checkInvitation(await this.#catalog.published(survey), delivery.invitation ?? before?.invitation);
+      const published = await this.#catalog.published(survey);
+      checkInvitation(published, delivery.invitation ?? before?.invitation);
+      // It may have opened since it was fetched.
+      if (before === null && published.isPlanned && (await this.#catalog.fetch(survey.id)).isPlanned) {
+        throw published.opensLater();
+      }
     }
     const isDrawn = () => this.#memory.get(survey.id) !== null;
     await once(DRAWING, isDrawn, () => this.#remember(survey, digest, record, delivery));

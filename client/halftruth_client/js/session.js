@@ -383,6 +383,7 @@ export class Session extends Target {
     if (!survey.isClosed && isSafe && (await client.isTakenByRelay(survey)) === false) {
       Object.assign(survey, { isClosed: true, closedBecause: "relay" });
     }
+    if (survey.isPlanned) throw survey.opensLater();
     if (survey.isClosed) throw new SurveyRefused(`survey '${survey.id}' is closed`, "status");
     checkInvitation(survey, invitation);
     if (!survey.terms.invitations || invitation === undefined) return;

@@ -43,13 +43,14 @@ export async function verify({ terms, signature }, digest, pins) {
  * added to the protocol later are left out if they are not used, so that older signatures stay valid.
  * @type {(digest: string, terms: import("./terms.js").Terms) => Uint8Array<ArrayBuffer>} */
 export function statement(digest, terms) {
-  const { invitations, sealingKey, closesAt, maxReports, sharedDevices } = terms;
+  const { invitations, sealingKey, opensAt, closesAt, maxReports, sharedDevices } = terms;
   return utf8(
     PURPOSE +
       canonicalJson({
         digest,
         invitations,
         sealing_key: sealingKey,
+        ...(opensAt !== null ? { opens_at: opensAt } : {}),
         ...(closesAt !== null ? { closes_at: closesAt } : {}),
         ...(maxReports !== null ? { max_reports: maxReports } : {}),
         ...(sharedDevices ? { shared_devices: true } : {}),

@@ -2,7 +2,7 @@
 
 import { toHex, utf8 } from "./bytes.js";
 import { isLanguage, membersOf, readText } from "./documents.js";
-import { ParameterError, SurveyError } from "./errors.js";
+import { ParameterError, SurveyError, SurveyRefused } from "./errors.js";
 import { Columns } from "./mechanisms/columns.js";
 import { readMechanism } from "./mechanisms/index.js";
 import { isWithin } from "./mechanisms/views.js";
@@ -118,6 +118,8 @@ export class Survey {
     checkConditions(this.schema, this.mechanism);
     if (this.relay !== null) checkHidden(this.schema, this.mechanism);
     this.canonical = canonicalJson(document);
+    /** True if the collector accepts reports later. */
+    this.isPlanned = false;
     /** True if the collector accepts no more reports. */
     this.isClosed = false;
     /** Why a closed survey is closed.
@@ -126,6 +128,11 @@ export class Survey {
     /** Terms of the collector, if `isPublished`; nothing is sent before. */
     this.terms = readTerms();
     this.isPublished = false;
+  }
+
+  /** Error for a survey that opens later. */
+  opensLater() {
+    return new SurveyRefused(`survey '${this.id}' opens at ${this.terms.opensAt}; nothing was asked or sent`, "opens_at");
   }
 
   /** SHA-256 of the canonical JSON, in hexadecimal.

@@ -5,7 +5,7 @@ import { ParameterError, SurveyError, SurveyRefused } from "./errors.js";
 
 const HEX = /^[0-9a-f]{64}$/;
 const INVITATION = /^[0-9a-f]{32}$/;
-const MEMBERS = ["invitations", "sealing_key", "closes_at", "max_reports", "shared_devices"];
+const MEMBERS = ["invitations", "sealing_key", "opens_at", "closes_at", "max_reports", "shared_devices"];
 
 /**
  * Terms under which a collector accepts the reports of a survey.
@@ -13,6 +13,7 @@ const MEMBERS = ["invitations", "sealing_key", "closes_at", "max_reports", "shar
  * @typedef {object} Terms
  * @property {boolean} invitations Whether each report needs an invitation.
  * @property {string | null} sealingKey Public key for encrypting reports; null for plain reports.
+ * @property {string | null} opensAt Opening time in UTC; null without one.
  * @property {string | null} closesAt Closing time in UTC; null without one.
  * @property {number | null} maxReports Largest number of accepted reports; null without a limit.
  * @property {boolean} sharedDevices Whether several people may answer on one device.
@@ -24,7 +25,7 @@ export function readTerms(document = {}) {
   const { invitations = false, shared_devices: sharedDevices = false, ...others } = /** @type {any} */ (
     membersOf(document, MEMBERS, "terms")
   );
-  const { sealing_key: sealingKey = null, closes_at: closesAt = null } = others;
+  const { sealing_key: sealingKey = null, opens_at: opensAt = null, closes_at: closesAt = null } = others;
   const { max_reports: maxReports = null } = others;
   const check = (/** @type {boolean} */ fits, /** @type {string} */ name, expected = "true or false") => {
     if (!fits) throw new SurveyError(`${name}: expected ${expected}`, name);
@@ -33,9 +34,10 @@ export function readTerms(document = {}) {
   check(typeof sharedDevices === "boolean", "shared_devices");
   const isKeyOrNone = sealingKey === null || isHex(sealingKey);
   check(isKeyOrNone, "sealing_key", "64 lower-case hexadecimal digits, or null");
+  check(opensAt === null || Date.parse(opensAt) > 0, "opens_at", "a moment, or null");
   check(closesAt === null || Date.parse(closesAt) > 0, "closes_at", "a moment, or null");
   check(maxReports === null || maxReports > 0, "max_reports", "a number, or null");
-  return Object.freeze({ invitations, sealingKey, closesAt, maxReports, sharedDevices });
+  return Object.freeze({ invitations, sealingKey, opensAt, closesAt, maxReports, sharedDevices });
 }
 
 /** Check the digests, or the operators' public keys, that a caller pins; null without any.
@@ -65,9 +67,10 @@ export function checkInvitation(survey, invitation) {
  * @type {(survey: import("./survey.js").Survey) => void} */
 export function checkRelayTerms({ relay, terms }) {
   if (relay === null) return;
-  const { invitations, sealingKey, maxReports } = terms;
-  const field = sealingKey !== null ? "sealing_key" : invitations ? "invitations" : "max_reports";
-  if (sealingKey === null && !invitations && maxReports === null) return;
+  const { invitations, sealingKey, opensAt, maxReports } = terms;
+  const given = { sealing_key: sealingKey !== null, invitations, opens_at: opensAt !== null, max_reports: maxReports !== null };
+  const field = Object.entries(given).find(([, isGiven]) => isGiven)?.[0];
+  if (field === undefined) return;
   throw new SurveyRefused(`${field}: expected none, since the survey has a relay`, field);
 }
 

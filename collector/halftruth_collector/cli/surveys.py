@@ -36,6 +36,7 @@ _terms = click.option(
 #: options that drop them.
 _VALUES = {
     "sealing_key": ("sealed-to", "KEY", "Reports are no longer sealed."),
+    "opens_at": ("opens-at", "MOMENT", "Open the survey now."),
     "closes_at": ("closes-at", "MOMENT", "Remove the deadline."),
     "max_reports": ("max-reports", "NUMBER", "Remove the limit."),
 }

@@ -27,6 +27,7 @@ from ..errors import (
     QuotaReached,
     StoreUnavailable,
     SurveyClosed,
+    SurveyPlanned,
     UnknownSurvey,
     slug,
 )
@@ -230,7 +231,7 @@ class ReportStore(CountStore):
                 terms = read_terms(row.terms).terms
                 # The quota is checked against the number of new reports.
                 closed = why_closed(row.closed_by, terms, now)
-                plans[name] = _Plan(row, terms, closed)
+                plans[name] = _Plan(row, terms, closed, now)
         if len(plans) > 1 or any(plan.terms.max_reports is not None for plan in plans.values()):
             # Only a single survey without a quota uses the tables in the order of a compaction.
             lock_compacted(connection)
@@ -262,6 +263,8 @@ class _Plan:
     terms : Terms
     closed : str or None
         Reason why the survey is closed, apart from its quota.
+    now : datetime
+        Time of the transaction.
     remaining_quota : int or None
         Number of further reports that the survey accepts; None without a quota.
     known : set of bytes
@@ -279,6 +282,7 @@ class _Plan:
     row: Row[*tuple[Any, ...]]
     terms: Terms
     closed: str | None
+    now: datetime
     remaining_quota: int | None = None
     known: set[bytes] = field(default_factory=set)
     unused: set[bytes] = field(default_factory=set)
@@ -411,6 +415,14 @@ def _check_open(item: Batch, plan: _Plan, new: dict[bytes, bytes]) -> HalftruthE
         moment = plan.terms.closes_at
         return DeadlinePassed(
             f"{survey} is closed since {moment:%Y-%m-%d %H:%M:%S} UTC", field="closes_at"
+        )
+    opens_at = plan.terms.opens_at
+    if opens_at is not None and plan.terms.is_early(plan.now):
+        left_seconds = math.ceil((opens_at - plan.now).total_seconds())
+        return SurveyPlanned(
+            f"{survey} opens at {opens_at:%Y-%m-%d %H:%M:%S} UTC; send the same reports again then,"
+            " nothing of this request was counted",
+            retry_after=left_seconds,
         )
     left = plan.remaining_quota
     if left is None or len(new) <= left:

@@ -34,14 +34,14 @@ from ..store.surveys import (
 )
 from ..store.tables import audit, surveys
 from .base import SURVEY, Call, Command, Form, Offer, Table, action, number
-from .terms import Changes, change_terms, check_keys, named
+from .terms import Changes, change_terms, check_keys, check_opening, named
 
 #: Events that change the state of a survey.
 Event = Literal["close", "finish", "reopen", "replace", "purge"]
 
 #: State of a survey after an event, by its state before; other states do not change.
 TRANSITIONS: Mapping[Event, Mapping[State, State]] = {
-    "close": {"open": "closed", "deadline": "closed", "quota": "closed"},
+    "close": {"planned": "closed", "open": "closed", "deadline": "closed", "quota": "closed"},
     "finish": dict.fromkeys(("open", "deadline", "quota"), "relay"),
     "reopen": {"closed": "open", "purged": "open"},
     "replace": dict.fromkeys(get_args(State), "open"),
@@ -242,6 +242,8 @@ def publish_survey(
                 _next(connection, known, "replace")
             elif signed == known.signed and not listing:
                 return []
+            counted = has_reports(connection, known.number)
+            check_opening(known, signed.terms, has_reports=counted)
             changed = document if is_other else {}
             update_survey(connection, known, terms=write_terms(signed), **changed, **listing)
         detail = [survey.digest, *messages]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -16,7 +16,7 @@ from sqlalchemy import Connection, exists, select
 from ..collector_store import Store
 from ..errors import SignatureRefused
 from ..store.database import advisory_lock
-from ..store.surveys import find, update_survey, write_terms
+from ..store.surveys import StoredSurvey, find, has_reports, update_survey, write_terms
 from ..store.tables import revoked_keys
 from .base import SURVEY, Call, Command, action
 
@@ -72,6 +72,7 @@ def set_terms(
             connection, stored.survey(), stored.signed, terms, signature
         )
         if signed != stored.signed:
+            check_opening(stored, signed.terms, has_reports=has_reports(connection, stored.number))
             update_survey(connection, stored, terms=write_terms(signed))
             set_terms.log(store, connection, id, "; ".join(messages))
     return messages
@@ -128,6 +129,7 @@ def change_terms(
         See :func:`set_terms`.
     """
     terms = msgspec.structs.replace(before.terms, **named(changes))
+    _check_times(terms)
     if survey.relay is not None:
         survey.relay.check_terms(terms)
     if survey.series is not None:
@@ -144,6 +146,29 @@ def change_terms(
         _check_signature(connection, survey.digest, terms, signature)
     after = SignedTerms(terms=terms, signature=signature)
     return after, _describe_changes(before, after)
+
+
+def _check_times(terms: Terms) -> None:
+    """Raise ParameterError if a survey would close before it opens."""
+    opens_at, closes_at = terms.opens_at, terms.closes_at
+    if opens_at is not None and closes_at is not None and closes_at <= opens_at:
+        raise ParameterError(
+            f"closes_at: expected a moment after opens_at, {_describe_term(opens_at)}",
+            field="closes_at",
+        )
+
+
+def check_opening(stored: StoredSurvey, terms: Terms, *, has_reports: bool) -> None:
+    """Raise ParameterError if a survey with reports would open later, since nothing counts before.
+
+    With a lock on the survey no report is counted meanwhile.
+    """
+    if has_reports and terms.is_early(datetime.now(UTC)):
+        raise ParameterError(
+            f"opens_at: survey '{stored.id}' has reports already; expected a moment that has"
+            " passed, or none",
+            field="opens_at",
+        )
 
 
 def _describe_changes(before: SignedTerms, after: SignedTerms) -> list[str]:

@@ -10,6 +10,7 @@ import msgspec
 from halftruth_shared import Relay, Survey
 from halftruth_shared.protocol.base import Digest, Message
 from halftruth_shared.protocol.surveys import PublishedSurvey
+from halftruth_shared.protocol.surveys import Status as PublicStatus
 from halftruth_shared.protocol.terms import Signature, SignedTerms, Terms
 from msgspec import Meta
 from sqlalchemy import (
@@ -38,8 +39,8 @@ Closer = Literal["operator", "relay"]
 Reason = Literal[Closer, "deadline", "quota"]
 
 #: State of a survey, which determines the possible actions; see `operations.TRANSITIONS`. A survey
-#: is `closed` by an operator, or ended by its `relay`.
-State = Literal["open", "deadline", "quota", "closed", "relay", "purged"]
+#: is `closed` by an operator, or ended by its `relay`; it is `planned` if it opens later.
+State = Literal["planned", "open", "deadline", "quota", "closed", "relay", "purged"]
 
 
 def why_closed(
@@ -91,7 +92,15 @@ class StoredSurvey:
         if self.purged_at is not None:
             return "purged"
         why = self.closed_because(now, reports)
-        return "open" if why is None else "closed" if why == "operator" else why
+        if why is None:
+            return "planned" if self.terms.is_early(now) else "open"
+        return "closed" if why == "operator" else why
+
+    def status_at(self, now: datetime, why: Reason | None) -> PublicStatus:
+        """Return its status at a moment, given the reason why it is closed, if any."""
+        if why is not None:
+            return "closed"
+        return "planned" if self.terms.is_early(now) else "open"
 
     def survey(self) -> Survey:
         """Return the parsed survey."""
@@ -104,7 +113,7 @@ class SurveyState(Message, frozen=True, kw_only=True):
     id: str
     title: str
     digest: Digest
-    status: Literal["open", "closed"]
+    status: PublicStatus
     closed_because: Annotated[
         Reason | None,
         Meta(
@@ -157,8 +166,12 @@ class SurveyStore:
         """Return the surveys that are not unlisted, sorted by id."""
         return [stored for stored in self.all() if stored.listed]
 
+    def status(self, stored: StoredSurvey) -> PublicStatus:
+        """Return whether a survey accepts reports later, now, or no more."""
+        return stored.status_at(datetime.now(UTC), self.closed_because(stored))
+
     def closed_because(self, stored: StoredSurvey) -> Reason | None:
-        """Return the reason why a survey is closed now; None if it is open."""
+        """Return the reason why a survey is closed now; None if it is open or planned."""
         reports = 0
         if stored.terms.max_reports is not None:
             with self._database.reading_reports() as connection:
@@ -172,7 +185,7 @@ class SurveyStore:
         return PublishedSurvey(
             survey=msgspec.Raw(stored.document.encode()),
             digest=stored.digest,
-            status="open" if why is None else "closed",
+            status=stored.status_at(datetime.now(UTC), why),
             closed_because=why,
             terms=stored.terms,
             signature=stored.signature,
@@ -272,8 +285,9 @@ def report_count_query(number: int | Column[int]) -> ColumnElement[int]:
 
 
 def describe_limits(terms: Terms) -> list[str]:
-    """Describe deadline, quota and shared devices in words, if the terms have them."""
+    """Describe opening, deadline, quota and shared devices in words, if the terms have them."""
     return [
+        *([] if terms.opens_at is None else [f"from {terms.opens_at:%Y-%m-%d %H:%M:%S} UTC"]),
         *([] if terms.closes_at is None else [f"until {terms.closes_at:%Y-%m-%d %H:%M:%S} UTC"]),
         *([] if terms.max_reports is None else [f"at most {terms.max_reports} reports"]),
         *(["several people on a device"] if terms.shared_devices else []),
@@ -310,12 +324,13 @@ _STATES = select(
 def _state(row: Row[*tuple[Any, ...]]) -> SurveyState:
     stored = as_stored(row)
     survey, signature, terms = stored.survey(), stored.signature, stored.terms
-    why = stored.closed_because(datetime.now(UTC), row.reports)
+    now = datetime.now(UTC)
+    why = stored.closed_because(now, row.reports)
     return SurveyState(
         id=stored.id,
         title=survey.title_in(),
         digest=stored.digest,
-        status="open" if why is None else "closed",
+        status=stored.status_at(now, why),
         closed_because=why,
         listed=stored.listed,
         mechanism=survey.mechanism.kind,

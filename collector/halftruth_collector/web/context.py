@@ -172,9 +172,13 @@ def _require_all_surveys() -> None:
 
 
 def states(surveys: Iterable[StoredSurvey]) -> dict[str, str]:
-    """Return the state of surveys for people, "Open" or "Closed", by id."""
+    """Return the state of surveys for people, such as "Open" or "Closed", by id."""
     store = collector().store.surveys
-    return {
-        stored.id: "Open" if store.closed_because(stored) is None else "Closed"
-        for stored in surveys
-    }
+    return {stored.id: _state(stored, store.status(stored)) for stored in surveys}
+
+
+def _state(stored: StoredSurvey, status: str) -> str:
+    opens_at = stored.terms.opens_at
+    if status == "planned" and opens_at is not None:
+        return f"Opens at {opens_at:%Y-%m-%d %H:%M} UTC"
+    return status.capitalize()

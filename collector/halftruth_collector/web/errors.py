@@ -41,7 +41,7 @@ _STATUS: dict[int, tuple[type[HalftruthError], ...]] = {
     ),
     413: (errors.TooLarge,),
     429: (errors.TooManyReports,),
-    503: (errors.SchemaOutdated, errors.StoreUnavailable),
+    503: (errors.SchemaOutdated, errors.StoreUnavailable, errors.SurveyPlanned),
     422: (
         *(errors.SignatureRefused, ReportError, RecordError, SchemaError, SurveyError),
         *(DomainTooLarge, ParameterError),
@@ -73,7 +73,8 @@ def status_of(error: HalftruthError) -> int:
 
 def _handle_ours(error: HalftruthError) -> Response:
     status = status_of(error)
-    if status == 503 and not service().stopping.is_set():
+    is_planned = isinstance(error, errors.SurveyPlanned)
+    if status == 503 and not is_planned and not service().stopping.is_set():
         g.unavailable = getattr(error, "for_operators", str(error))
     detail = str(error)
     if isinstance(error, errors.StoreUnavailable) and "may_be_counted" in g:

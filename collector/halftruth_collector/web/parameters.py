@@ -38,9 +38,9 @@ def from_form(kind: type[Request]) -> dict[str, list[str]]:
     """Return the values of an HTML form by the fields of a message, without empty ones."""
     given = {name: request.form.get(name, "").strip() for name in fields(kind)}
     # Browsers send times without a time zone, and omit zero seconds.
-    moment = given.get("closes_at")
-    if moment:
-        given["closes_at"] = f"{moment}:00Z" if moment.count(":") == 1 else f"{moment}Z"
+    for name in ("opens_at", "closes_at"):
+        if moment := given.get(name):
+            given[name] = f"{moment}:00Z" if moment.count(":") == 1 else f"{moment}Z"
     return {name: [text] for name, text in given.items() if text}
 
 

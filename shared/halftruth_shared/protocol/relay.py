@@ -103,6 +103,12 @@ class Relay(
                 " report; expected false",
                 field="invitations",
             )
+        if terms.opens_at is not None:
+            raise ParameterError(
+                "opens_at: the survey has a relay, which would take reports before; expected none,"
+                " and a survey that is published when it opens",
+                field="opens_at",
+            )
         if terms.max_reports is not None:
             raise ParameterError(
                 "max_reports: the survey has a relay, which alone knows how many reports there"

@@ -75,7 +75,7 @@ def statement(digest: str, terms: Terms) -> bytes:
         "invitations": terms.invitations,
         "sealing_key": terms.sealing_key,
     }
-    for name in ("closes_at", "max_reports", "shared_devices"):
+    for name in ("opens_at", "closes_at", "max_reports", "shared_devices"):
         if value := getattr(terms, name):
             signed[name] = value
     return _PURPOSE + msgspec.json.encode(signed, order="sorted")

@@ -15,6 +15,12 @@ def survey_path(survey: str, *rest: str) -> str:
     return "/".join(["/v1/surveys", quote(survey, safe=""), *rest])
 
 
+Status = Annotated[
+    Literal["planned", "open", "closed"],
+    Meta(description="Whether reports are accepted: later, now, or no more."),
+]
+
+
 class PublishedSurvey(Message, frozen=True, kw_only=True):
     """Survey in canonical JSON with its digest, terms and signature."""
 
@@ -26,7 +32,7 @@ class PublishedSurvey(Message, frozen=True, kw_only=True):
         ),
     ]
     digest: Digest
-    status: Literal["open", "closed"] = "open"
+    status: Status = "open"
     closed_because: Annotated[
         Literal["operator", "deadline", "quota", "relay"] | None,
         Meta(
@@ -54,7 +60,7 @@ class SurveySummary(Message, frozen=True, kw_only=True):
     id: str
     title: str
     digest: Digest
-    status: Literal["open", "closed"]
+    status: Status
 
 
 class SurveyList(Message, frozen=True, kw_only=True):

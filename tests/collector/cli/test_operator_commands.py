@@ -192,6 +192,7 @@ def test_the_output_of_sign_publishes_a_signed_survey(
     assert made["terms"] == {
         "invitations": True,
         "sealing_key": KEY,
+        "opens_at": None,
         "closes_at": None,
         "max_reports": None,
         "shared_devices": False,

@@ -103,6 +103,10 @@ export function failure(session, { retry = null, forget }, words) {
     return problem(words.say("unreachable"), words.say("unreachableText"), retry, words);
   }
   if (isRefused && error.field === "status") return closed(survey, words);
+  if (isRefused && error.field === "opens_at") {
+    const moment = words.moment(survey.terms.opensAt ?? "");
+    return problem(words.say("planned"), words.say("plannedText", { moment }), retry, words);
+  }
   /** @type {"invitationSpent" | "invitationUnreadable" | "invitationMissing" | "answeredBefore" | null} */
   let key = null;
   if (isRefused && error.field === "invitation") key = "invitationSpent";

@@ -44,7 +44,7 @@ def get_metrics() -> Response:
     store, metrics = collector().store, collector().metrics
     metrics.backed_up(store.audit.last(BACKUP))
     metrics.asking(
-        stored.id for stored in store.surveys.all() if store.surveys.closed_because(stored) is None
+        stored.id for stored in store.surveys.all() if store.surveys.status(stored) == "open"
     )
     return expose(metrics)
 

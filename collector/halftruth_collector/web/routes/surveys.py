@@ -23,6 +23,7 @@ from ...errors import (
     StaleDigest,
     StoreUnavailable,
     SurveyClosed,
+    SurveyPlanned,
     TooManyReports,
     Unauthorized,
 )
@@ -50,7 +51,7 @@ def list_surveys() -> SurveyList:
                 id=stored.id,
                 title=stored.survey().title_in(),
                 digest=stored.digest,
-                status="open" if surveys.closed_because(stored) is None else "closed",
+                status=surveys.status(stored),
             )
             for stored in surveys.listed()
         ]
@@ -77,6 +78,7 @@ def get_survey(survey_id: str) -> PublishedSurvey:
     status=202,
     shared=True,
     errors=(
+        SurveyPlanned,
         SurveyClosed,
         DeadlinePassed,
         QuotaReached,

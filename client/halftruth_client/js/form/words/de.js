@@ -246,6 +246,8 @@ export default {
   invitationSpent: "Diese Einladung gilt nicht mehr",
   invitationSpentText: "Sie wurde schon benutzt oder zurückgezogen; es wurde nichts gefragt und nichts gesendet. Wenn Sie noch nicht geantwortet haben, bitten Sie die Person, die Sie eingeladen hat, um eine neue.",
   invitationRefusedText: "Ihr Bericht wurde nicht angenommen: Die Einladung wurde schon benutzt oder zurückgezogen. Bitten Sie die Person, die Sie eingeladen hat, um eine neue; mit ihr wird derselbe Bericht gesendet.",
+  planned: "Diese Umfrage hat noch nicht begonnen",
+  plannedText: "Sie können ab {moment} antworten. Es wurde nichts gefragt oder gesendet.",
   closed: "Diese Umfrage ist beendet",
   closedOperator: "Sie nimmt keine Antworten mehr an. Vielen Dank für Ihr Interesse.",
   closedDeadline: "Sie konnte bis {moment} beantwortet werden. Vielen Dank für Ihr Interesse.",
