@@ -37,10 +37,13 @@ from ..estimation.contrasts import shares_within
 from ..estimation.estimates import Estimates, covariance_of, fixed_sets, shares_of_table
 from ..estimation.independence import Departures, IndependenceTest, margins_within
 from ..estimation.intervals import INTERVAL, UNDEFINED
+from ..estimation.measures import SCALE_NAMES
 from ..estimation.reliability import NOT, grades
+from ..estimation.scales import are_scales, estimate_scales
 from ..estimation.selection import adjusted_p_values
 from .base import Analysis, AnalysisContext, names_of_clearest
 from .deciding import AtLevel, decide_rows, p_in_words, tested_by
+from .measures import of_scales
 from .shares import precision
 
 #: Largest number of cells of a bar chart; larger tables are drawn as heat maps.
@@ -264,8 +267,13 @@ def _measures(counted: AnalysisContext, query: CrosstabQuery) -> list[EstimateCo
         *_MEASURES,
     )
     table = counted.estimator.table(names)
-    found = estimate_measures(schema, table, {}, chosen)
-    return [graded(*each, query.confidence) for each in found]
+    found = [
+        graded(*each, query.confidence) for each in estimate_measures(schema, table, {}, chosen)
+    ]
+    if are_scales(counted.estimator.survey.schema, names):
+        every = (estimate_scales(counted.estimator, names, name) for name in SCALE_NAMES)
+        found += [each.columns(query.confidence) for each in every]
+    return found
 
 
 def _most_significant(tests: Sequence[IndependenceTest]) -> Test:
@@ -338,11 +346,13 @@ def layout(result: Result[CrosstabQuery], labels: Labels) -> list[Block]:
         picture="bars" if len(result.places("share")) <= _BARS else "heat map",
         stacked=percentages == "column",
     )
-    measures = [q for q in result.estimates.texts("quantity").levels if q not in _OF_TABLE]
+    known = result.estimates.texts("quantity").levels
+    measures = [name for name in known if name not in (*_OF_TABLE, *SCALE_NAMES)]
     if not measures:
         return [table]
     strength = [Show(quantity=name) for name in measures]
-    return [table, Block(title="Strength of the association", shows=strength, stacked=True)]
+    of_measures = Block(title="Strength of the association", shows=strength, stacked=True)
+    return [table, of_measures, *of_scales(result)]
 
 
 def _of_whom(result: Result[CrosstabQuery], labels: Labels) -> str:

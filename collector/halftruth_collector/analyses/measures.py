@@ -30,7 +30,9 @@ from ..estimation.association import (
     graded,
     rare_answers,
 )
-from ..estimation.measures import ALIASES
+from ..estimation.estimator import Estimator
+from ..estimation.measures import ALIASES, SCALE_NAMES, check_measures
+from ..estimation.scales import are_scales, estimate_scales
 from .base import Analysis, AnalysisContext
 from .deciding import AtLevel, count_in_words, decide_rows, p_in_words, tested_by
 
@@ -46,7 +48,11 @@ def compute(counted: AnalysisContext, query: MeasuresQuery) -> Result[MeasuresQu
                 field="attributes",
             )
         pairs = estimate_associations(estimator, names, query.confidence)
-        caveats = [note("concentration"), note("adjusted", rate=1 - query.confidence, what="pair")]
+        caveats = [note("adjusted", rate=1 - query.confidence, what="pair")]
+        if pairs.texts("quantity").equals("concentration").any():
+            caveats.insert(0, note("concentration"))
+        if pairs.texts("quantity").equals("polychoric").any():
+            caveats.insert(0, note("polychoric"))
         rare = rare_answers(estimator, names)
         if rare:
             groups = [{name: group} for name in rare for group in rare[name]]
@@ -65,16 +71,36 @@ def compute(counted: AnalysisContext, query: MeasuresQuery) -> Result[MeasuresQu
         raise ParameterError(
             "attributes: expected two or more, which the measures are of", field="attributes"
         )
-    table = estimator.table(names)
-    measures = estimate_measures(estimator.schema, table, query.present, query.measures)
-    found = EstimateColumns.concatenate([graded(*each, query.confidence) for each in measures])
+    found = _of_table(estimator, names, query)
     present = present_items(estimator.schema, names, query.present)
     caveats = [note("presence", answers=present)] if present else []
+    if set(SCALE_NAMES) & {*found.texts("quantity").levels}:
+        caveats.append(note("polychoric"))
     if {"chi_squared", "g_squared"} & {*found.texts("quantity").levels}:
         caveats.append(note("association estimates"))
     # Measures of more than two attributes do not belong to a pair.
     pair = (names[0], names[1]) if len(names) == 2 else (None, None)
     return counted.result(query, _keys([pair] * len(found)), found, caveats=caveats)
+
+
+def _of_table(estimator: Estimator, names: list[str], query: MeasuresQuery) -> EstimateColumns:
+    """Return the requested measures of one table, in their order; by default all that apply."""
+    check_measures([name for name in query.measures or () if name not in SCALE_NAMES])
+    of_scales: tuple[str, ...] = SCALE_NAMES
+    others: list[str] | None = None
+    if query.measures is not None:
+        others = [name for name in query.measures if name not in SCALE_NAMES]
+        of_scales = tuple(name for name in query.measures if name in SCALE_NAMES)
+    elif len(names) != 2 or not are_scales(estimator.survey.schema, names):
+        of_scales = ()
+    found = {}
+    if others is None or others:
+        table = estimator.table(names)
+        measures = estimate_measures(estimator.schema, table, query.present, others)
+        found = {each.of.name: graded(m, each, query.confidence) for m, each in measures}
+    for name in of_scales:
+        found[name] = estimate_scales(estimator, names, name).columns(query.confidence)
+    return EstimateColumns.concatenate([found[name] for name in query.measures or found])
 
 
 def _keys(pairs: list[Any]) -> list[Key]:
@@ -169,28 +195,63 @@ _SCALES: dict[str, tuple[float | None, tuple[str, ...]]] = {
 }
 
 
+#: Measures of the map of pairs, with their labels and the titles of their blocks.
+_MAPS = (
+    (
+        "polychoric",
+        "correlation",
+        "Associations of scales: polychoric correlation, from −1 to 1",
+    ),
+    (
+        "concentration",
+        "concentration τ",
+        "Associations of {which} pairs: concentration τ, from 0 (none) to 1 (the row determines the"
+        " column)",
+    ),
+)
+
+
 def layout(result: Result[Any], _: Labels) -> list[Block]:
     """Arrange the map of pairs, or the measures by the scales on which they can be compared."""
     if result.query.maps_pairs:
         parts = ["value", "interval", "adjusted_p_value"]
+        known = result.estimates.texts("quantity").levels
         return [
             Block(
-                title=(
-                    "Associations of all pairs: concentration τ, from 0 (none) to 1 (the row"
-                    " determines the column)"
-                ),
+                title=title.format(which="other" if "polychoric" in known else "all"),
                 lines=["row", "column"],
-                shows=[Show(quantity="concentration", label="concentration τ", parts=parts)],
+                shows=[Show(quantity=name, label=label, parts=parts)],
                 picture="heat map",
             )
+            for name, label, title in _MAPS
+            if name in known
         ]
     return by_scale(result)
+
+
+def of_scales(result: Result[Any]) -> list[Block]:
+    """Arrange the correlations of two scales with their tests; empty if there are none."""
+    known = result.estimates.texts("quantity").levels
+    parts = ["value", "interval", "p_value"]
+    shows = [Show(quantity=name, parts=parts) for name in SCALE_NAMES if name in known]
+    if not shows:
+        return []
+    return [
+        Block(
+            title="Correlation of two scales: from −1 to 1, and 0 when independent",
+            shows=shows,
+            stacked=True,
+            picture="dots",
+            reference=0,
+            reference_label="independent",
+        )
+    ]
 
 
 def by_scale(result: Result[Any]) -> list[Block]:
     """Arrange the measures of a result by the scales on which they can be compared."""
     known = result.estimates.texts("quantity").levels
-    blocks = []
+    blocks = of_scales(result)
     for title, (independent, names) in _SCALES.items():
         shows = [Show(quantity=name) for name in known if ALIASES.get(name, name) in names]
         if shows:

@@ -42,6 +42,8 @@ from .measures import (
 )
 from .merging import Merging, rare_merged
 from .reliability import grades, margin
+from .scales import are_scales, estimate_scales
+from .selection import adjusted_p_values
 from .table import Table
 
 #: Every measure that a table may have.
@@ -326,13 +328,16 @@ def estimate_measures(
 def estimate_associations(
     estimator: Estimator, names: Sequence[str], confidence: float
 ) -> EstimateColumns:
-    """Estimate Goodman and Kruskal's τ (concentration) for every ordered pair of attributes.
+    """Estimate the association of every ordered pair of attributes.
 
-    It is the proportional reduction of the Gini index of the second attribute if the first is known
-    (Guo Table 3.6). Unlike measures with logarithms, it is defined for negative estimates of cells.
-    Rows are in the order of ``permutations(names, 2)``. The `rare_answers` are merged for τ. The
-    p-values are those of `JointTest`, which uses all answers; pairs that depend on each other by
-    design are not tested. Pairs that the reports do not identify are undefined.
+    Of two scales it is the polychoric correlation, with its test (see `scales`). Of others it is
+    Goodman and Kruskal's τ (concentration), the proportional reduction of the Gini index of the
+    second attribute if the first is known (Guo Table 3.6). Unlike measures with logarithms, it is
+    defined for negative estimates of cells. Its p-values are those of `JointTest`, which uses all
+    answers; for τ, the `rare_answers` are merged.
+
+    Rows are in the order of ``permutations(names, 2)``. Pairs that depend on each other by design
+    are not tested. Pairs that the reports do not identify are undefined.
     """
     estimator.schema.positions(names)
     if len(names) > MAX_ASSOCIATED:
@@ -342,22 +347,39 @@ def estimate_associations(
         )
     if len(names) < 2:
         raise ParameterError("attributes: expected two or more", field="attributes")
-    pairs = filter(estimator.identified, combinations(names, 2))
-    tables = {(one, other): estimator.table((one, other)) for one, other in pairs}
+    pairs = list(filter(estimator.identified, combinations(names, 2)))
+    scales = [pair for pair in pairs if are_scales(estimator.survey.schema, pair)]
+    others = [pair for pair in pairs if pair not in scales]
+    tables = {pair: estimator.table(pair) for pair in others}
     merging = Merging(estimator.schema, rare_answers(estimator, names))
     coarse = {pair: merged(table, merging.parts) for pair, table in tables.items()}
-    associations = _concentrations(coarse, names, confidence)
-    free = [pair for pair in tables if not by_design(estimator.schema, *pair)]
-    test = JointTest([Departures(tables[pair]) for pair in free])
-    place = {frozenset(pair): k for k, pair in enumerate(free)}
+    test = JointTest([Departures(tables[pair]) for pair in others])
+    found = [estimate_scales(estimator, pair, "polychoric") for pair in scales]
+    of_scales = [(each.p_value, each.moved) for each in found]
+    p_values = np.append(test.p_values, [_only(p) for p, _ in of_scales])
+    moved = np.append(test.moved, [_only(each) for _, each in of_scales])
+    linked = [by_design(estimator.schema, *pair) for pair in (*others, *scales)]
+    p_values, moved = (np.where(linked, np.nan, each) for each in (p_values, moved))
+    places = {frozenset(pair): k for k, pair in enumerate((*others, *scales))}
+    every = [*permutations(names, 2)]
+    correlated = {
+        place: found[places[frozenset(pair)] - len(others)].columns(confidence)
+        for place, pair in enumerate(every)
+        if places.get(frozenset(pair), -1) >= len(others)
+    }
     # The last place is that of the pairs without a test.
-    tests = [place.get(frozenset(pair), -1) for pair in permutations(names, 2)]
+    tests = [places.get(frozenset(pair), -1) for pair in every]
     return msgspec.structs.replace(
-        associations,
-        p_value=np.append(test.p_values, np.nan)[tests],
-        adjusted_p_value=np.append(test.adjusted, np.nan)[tests],
-        moved_by=np.append(test.moved, np.nan)[tests],
+        _concentrations(coarse, names, confidence, correlated),
+        p_value=np.append(p_values, np.nan)[tests],
+        adjusted_p_value=np.append(adjusted_p_values(p_values), np.nan)[tests],
+        moved_by=np.append(moved, np.nan)[tests],
     )
+
+
+def _only(column: Array | None) -> float:
+    """Return the number of a single estimate; NaN without a column."""
+    return math.nan if column is None else float(column[0])
 
 
 def rare_answers(estimator: Estimator, names: Sequence[str]) -> dict[str, list[list[str]]]:
@@ -376,9 +398,15 @@ def by_design(schema: Schema, one: str, other: str) -> bool:
 
 
 def _concentrations(
-    tables: Mapping[tuple[str, str], Table], names: Sequence[str], confidence: float
+    tables: Mapping[tuple[str, str], Table],
+    names: Sequence[str],
+    confidence: float,
+    others: Mapping[int, EstimateColumns],
 ) -> EstimateColumns:
-    """Return τ of every ordered pair, undefined for pairs without a table."""
+    """Return τ of every ordered pair, undefined for pairs without a table.
+
+    Some places of ``permutations(names, 2)`` have `others` instead.
+    """
     measure = find_measure("concentration")
     places = [*permutations(names, 2)]
     # Tables of the same shape form a batch.
@@ -386,6 +414,8 @@ def _concentrations(
     unknown = []
     for place, (one, other) in enumerate(places):
         check_deadline()
+        if place in others:
+            continue
         back = (one, other) not in tables
         if back and (other, one) not in tables:
             unknown.append(place)
@@ -416,7 +446,8 @@ def _concentrations(
         nothing = np.full(len(unknown), np.nan)
         without = Estimates.numbers(quantity(measure.name), nothing, UNIDENTIFIED)
         parts.append(without.columns())
-    return EstimateColumns.concatenate(parts).take(np.argsort([*order, *unknown]))
+    parts += others.values()
+    return EstimateColumns.concatenate(parts).take(np.argsort([*order, *unknown, *others]))
 
 
 def _lack(measure: Measure, about: Sequence[Attribute], codes: Sequence[int | None]) -> str | None:

@@ -232,6 +232,17 @@ class Estimator:
         self.check([*attributes, *answering])
         return self._estimate(attributes, answering)
 
+    def pair(self, attributes: Sequence[str]) -> Table:
+        """Estimate the table of two attributes; reports in detail count in groups of answers.
+
+        Within a domain it is `table`.
+        """
+        if self.domain.restricted or self.possible:
+            return self.table(attributes)
+        self.check(attributes)
+        table = self.reconstruction.pair(self.counts, attributes)
+        return merged(table.sampled(self.fraction), self.merging.parts)
+
     def numbers(self, question: str) -> Table | None:
         """Estimate the number of chosen options of a question, among all people.
 

@@ -40,6 +40,12 @@ class GroupedSchema(Schema):
         return GroupedSchema, (self.attributes, self.detail)
 
 
+class GroupedPerturbation(Perturbation):
+    """Perturbation whose attributes have groups for answers; `detail` is the one it is of."""
+
+    detail: Perturbation
+
+
 def with_attributes(schema: Schema, attributes: Sequence[Attribute]) -> Schema:
     """Return a schema of some attributes of another one, perhaps with other properties.
 
@@ -133,8 +139,14 @@ def _in_groups(perturbation: Perturbation) -> Perturbation:
         )
         for view in perturbation.views
     )
-    schema = _grouped(perturbation.schema)
-    return Perturbation(perturbation.mechanism, schema, views, perturbation.unperturbed_columns)
+    grouped = GroupedPerturbation(
+        perturbation.mechanism,
+        _grouped(perturbation.schema),
+        views,
+        perturbation.unperturbed_columns,
+    )
+    grouped.detail = perturbation
+    return grouped
 
 
 def survey_in_groups(survey: Survey) -> Survey:

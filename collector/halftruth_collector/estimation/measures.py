@@ -438,6 +438,9 @@ MEASURE_NAMES = tuple(measure.name for measure in MEASURES)
 #: Names of measures of ordered answers, which follow the others in results.
 ORDERED_NAMES = tuple(measure.name for measure in ORDERED)
 
+#: Names of measures of two scales (see `scales`), which follow all others.
+SCALE_NAMES = ("polychoric", "score_correlation")
+
 _BY_NAME = {measure.name: measure for measure in (*MEASURES, *ORDERED)}
 _BY_NAME |= {alias: _BY_NAME[name] for alias, name in ALIASES.items()}
 
@@ -460,6 +463,11 @@ def check_measures(names: Sequence[str]) -> None:
 
 def find_measure(name: str) -> Measure:
     """Return a measure by its name, or by its name for rules."""
+    if name in SCALE_NAMES:
+        raise ParameterError(
+            f"measures: {name} is of the table of two scales; expected it of their measures alone",
+            field="measures",
+        )
     if name not in _BY_NAME:
         raise ParameterError(
             f"measures: unknown measure '{name}'; expected some of: {', '.join(_BY_NAME)}",

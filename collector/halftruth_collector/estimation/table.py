@@ -442,6 +442,14 @@ class TableSource(ABC):
         Too few reports raise EstimateError.
         """
 
+    def pair(self, counts: Counts, attributes: Sequence[str]) -> Table:
+        """Estimate the table of two attributes from all reports about either of them.
+
+        It is `table`, unless the answers are groups: then reports about one of the questions in
+        detail count in the shares of its groups, too.
+        """
+        return self.table(counts, attributes)
+
     @abstractmethod
     def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:
         """Return N times the expected variance of the table, before any report is counted."""

@@ -22,7 +22,8 @@ class CrosstabQuery(SampleQuery[Result[Any]], frozen=True, kw_only=True):
     independence within its layer, in standard errors, and `p_value` is of the test of
     independence. *base* is the share of a base among all respondents, and *people* its estimated
     number of respondents, with an interval for exactly these respondents; a null key stands for
-    any answer. The result of two questions includes measures of association.
+    any answer. The result of two questions includes measures of association; of two scales, also
+    their *polychoric* correlation, and the correlation of ranks with the test for trend.
     """
 
     attributes: Annotated[

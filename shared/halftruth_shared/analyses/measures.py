@@ -29,8 +29,11 @@ class MeasuresQuery(AnsweredQuery[Result[Any]], frozen=True, kw_only=True):
     the requested measures. The map has Goodman–Kruskal τ (*concentration*) of every ordered pair:
     the relative reduction of the Gini index of `column` given `row`. Its p-value is that of the
     cell with the strongest evidence against independence, with Bonferroni's correction for the
-    cells of the pair. Intervals of ratios are on the logarithmic scale. Nonnegative measures that
-    are 0 at independence are corrected for bias and truncated at 0.
+    cells of the pair. Two scales, which are ordered questions of three answers or more, have their
+    *polychoric* correlation there, with the test that it is 0, and among their measures also the
+    correlation of ranks (*score_correlation*), whose p-value is of the test for trend. Intervals of
+    ratios are on the logarithmic scale. Nonnegative measures that are 0 at independence are
+    corrected for bias and truncated at 0.
     """
 
     needs_many_tables: ClassVar[bool] = True
@@ -57,6 +60,11 @@ CAVEATS: Sentences = {
         "Goodman and Kruskal’s τ, corrected for chance: the share by which the Gini index of the"
         " column question falls if the answer to the row question is known. A pair that is not"
         " significant may still be associated; the reports cannot show it."
+    ),
+    "polychoric": lambda _: (
+        "The polychoric correlation is that of two normal variables behind the ordered answers,"
+        " which this assumes. Rare neighbouring answers are merged for it, which changes no such"
+        " correlation. Its p-value is of the score test that it is 0."
     ),
     "by design": lambda labels, pairs: (
         f"Not tested: {few([' and '.join(map(labels.quoted, pair)) for pair in pairs])}. One is"

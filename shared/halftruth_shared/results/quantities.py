@@ -139,6 +139,14 @@ QUANTITIES = by_name(
     Quantity("deviation", "standard deviation", lower=0.0),
     difference("mean_difference", "difference of means", "number"),
     Quantity("percentile"),
+    Quantity("polychoric", "polychoric correlation", lower=-1.0, upper=1.0, no_effect=0.0),
+    Quantity(
+        "score_correlation",
+        "correlation of ranks (test for trend)",
+        lower=-1.0,
+        upper=1.0,
+        no_effect=0.0,
+    ),
 )
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ..bounds import project_to_simplex
 from ..groups import group_sums
-from ..table import ReportDistribution, Table
+from ..table import SOMEBODY, ReportDistribution, Table
 from ..variances import UnitVariance
 
 
@@ -151,3 +151,70 @@ def _mapped(matrix: Array, weights: Array, shape: Sequence[int], axis: int) -> A
     arranged = weights.reshape(-1, *shape)
     mapped = apply_along(matrix, arranged, axis + 1)
     return mapped.reshape(len(weights), prod(mapped.shape[1:]))
+
+
+class PairTable(Table):
+    """Table of the groups of two questions, whose margins also count the reports in detail.
+
+    The table p̂ of the groups gets the margins B π̃ of the combined tables in detail: with G groups
+    of one question and H of the other, the cells change by (B π̃ − p̂ 1)/H along the first axis, and
+    likewise along the second. So only the components of single questions change.
+
+    Parameters
+    ----------
+    groups : Table
+        Of the groups, with an axis for each question.
+    details : sequence of (int, Table, Combination)
+        For each axis whose answers are collapsed, the table of this question in detail, from the
+        reports about it alone.
+    """
+
+    def __init__(self, groups: Table, details: Sequence[tuple[int, Table, Combination]]) -> None:
+        self.axes, self.reports = groups.axes, groups.reports
+        self._groups, self._details = groups, details
+
+    @cached_property
+    def _maps(self) -> tuple[Array, list[Array]]:
+        """Linear maps of the table of groups, and of each table in detail, to the cells."""
+        shape = self._groups.value.shape
+        cells = prod(shape)
+        of_groups, others = np.eye(cells), []
+        for axis, _, combination in self._details:
+            kept = np.indices(shape)[axis].ravel()
+            sums = np.eye(shape[axis])[kept].T
+            spread = sums.T * (shape[axis] / cells)
+            of_groups += (
+                spread @ (combination.sums @ combination.groups - np.eye(shape[axis])) @ sums
+            )
+            others.append(spread @ combination.sums @ combination.detail)
+        return of_groups, others
+
+    @cached_property
+    def value(self) -> Array:
+        of_groups, others = self._maps
+        cells = of_groups @ self._groups.value.ravel()
+        for matrix, (_, table, _) in zip(others, self._details, strict=True):
+            cells = cells + matrix @ table.value
+        return cells.reshape(self._groups.value.shape)
+
+    @property
+    def effective_reports(self) -> Array:
+        return self._groups.effective_reports
+
+    def report_distributions(self, shares: Array) -> Iterator[ReportDistribution]:
+        of_groups, others = self._maps
+        for each in self._groups.report_distributions(shares):
+            yield replace(each, weights=each.weights @ of_groups.T)
+        for matrix, (axis, table, combination) in zip(others, self._details, strict=True):
+            own = shares.sum(axis=1 - axis)
+            inside = np.maximum(table.value, SOMEBODY)
+            inside *= (own / (combination.sums @ inside))[combination.group_of]
+            for each in table.report_distributions(inside):
+                yield replace(each, weights=each.weights @ matrix.T)
+
+    def _variance(self, target: Target) -> Array:
+        return np.diag(self._covariance(target)).reshape(self.value.shape)
+
+    def _covariance(self, target: Target) -> Array:
+        table = self.sampled(0.0 if target == "population" else 1.0)
+        return table._expected_covariance(np.eye(self.value.size), project_to_simplex(self.value))

@@ -18,11 +18,11 @@ from halftruth_shared.deadlines import check_deadline
 from numpy.typing import NDArray
 
 from ..counts import Counts
-from ..groups import group_codes, places_beyond, views_in_detail
+from ..groups import GroupedPerturbation, group_codes, places_beyond, views_in_detail
 from ..identified import IdentifiedSets
-from ..table import Reconstruction
+from ..table import Reconstruction, Table
 from ..variances import UnitVariance
-from .combined import Combination, CombinedTable
+from .combined import Combination, CombinedTable, PairTable
 from .decoding import Decoded
 from .influence import ReportInfluence
 from .overlaps import Overlaps, Views
@@ -74,6 +74,22 @@ class PooledReconstruction(Reconstruction):
             return detail
         groups = self._table(names, self._with_groups(positions, j), counts)
         return CombinedTable(detail, groups, positions.index(j), self._combination(j, by_view))
+
+    def pair(self, counts: Counts, attributes: Sequence[str]) -> Table:
+        perturbation = self.perturbation
+        if not isinstance(perturbation, GroupedPerturbation):
+            return self.table(counts, attributes)
+        detail = perturbation.derive(_in_detail)
+        return detail._pair(counts, tuple(attributes), self.table(counts, attributes))
+
+    def _pair(self, counts: Counts, names: tuple[str, ...], groups: Table) -> Table:
+        """Return the table of the groups of two attributes with their reports in detail."""
+        by_view, details = self._of(counts).by_view, []
+        for axis, (name, j) in enumerate(zip(names, self.schema.positions(names), strict=True)):
+            if j in self._beyond and by_view @ self._columns.asked[:, j]:
+                table = self._table((name,), (j,), counts)
+                details.append((axis, table, self._combination(j, by_view)))
+        return PairTable(groups, details) if details else groups
 
     def _table(
         self, names: tuple[str, ...], positions: tuple[int, ...], counts: Counts
@@ -273,3 +289,8 @@ class PooledReconstruction(Reconstruction):
         expected = self._expected_table(attributes, even, shares, 1)
         every = expected.report_distributions(even)
         return max(float(np.abs(each.weights).max()) for each in every)
+
+
+def _in_detail(grouped: Perturbation) -> PooledReconstruction:
+    assert isinstance(grouped, GroupedPerturbation)  # noqa: S101 - `pair` asks only then
+    return PooledReconstruction(grouped.detail)
