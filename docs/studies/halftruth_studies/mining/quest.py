@@ -34,8 +34,10 @@ class Quest:
 
     def simulate(self, rng: np.random.Generator) -> Baskets:
         """Return baskets, shape (baskets, items)."""
-        parts = self.parts(self.large_itemsets(rng), rng)
-        sizes = np.maximum(rng.poisson(self.basket_size, self.baskets), 1)
+        itemsets = self.large_itemsets(rng)
+        parts, present = self.parts(itemsets, rng), len(set().union(*itemsets))
+        # No basket can have more items than there are in all itemsets.
+        sizes = np.clip(rng.poisson(self.basket_size, self.baskets), 1, present)
         baskets = np.zeros((self.baskets, self.items), dtype=np.bool_)
         part = next(parts)
         for basket, size in enumerate(sizes.tolist()):

@@ -35,10 +35,14 @@ class BasketScheme(ABC):
         """Return the largest ratio of the probabilities of a report given two records."""
 
     @abstractmethod
+    def perturb(self, baskets: Baskets, rng: np.random.Generator) -> Baskets:
+        """Simulate the reports of N baskets of M items each in floating point, shape (N, M_b)."""
+
     def simulate(
         self, schema: Schema, codes: NDArray[np.int64], rng: np.random.Generator
     ) -> Baskets:
         """Simulate the reports of N records in floating point, shape (N, M_b)."""
+        return self.perturb(baskets_of(schema, codes), rng)
 
     @abstractmethod
     def held_matrix(self, attributes: int, length: int) -> list[list[Fraction]]:

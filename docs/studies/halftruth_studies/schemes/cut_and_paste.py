@@ -10,9 +10,8 @@ from fractions import Fraction
 import numpy as np
 from halftruth_shared import ParameterError, Schema
 from halftruth_shared.rational import Rational, parse_rational
-from numpy.typing import NDArray
 
-from .baskets import Baskets, BasketScheme, baskets_of, binomial
+from .baskets import Baskets, BasketScheme, binomial
 
 #: Cutoff that FRAPP uses.
 CUTOFF = 3
@@ -119,14 +118,12 @@ class CutAndPaste(BasketScheme):
             / keeping[0]
         )
 
-    def simulate(
-        self, schema: Schema, codes: NDArray[np.int64], rng: np.random.Generator
-    ) -> Baskets:
-        baskets = baskets_of(schema, codes)
-        people, attributes = codes.shape
-        number = np.minimum(rng.integers(0, self.cutoff + 1, people), attributes)
-        order = rng.random(codes.shape).argsort(axis=1).argsort(axis=1)
-        kept = np.repeat(order < number[:, None], schema.shape, axis=1)
+    def perturb(self, baskets: Baskets, rng: np.random.Generator) -> Baskets:
+        people, items = len(baskets), int(baskets.sum(axis=1)[0])
+        number = np.minimum(rng.integers(0, self.cutoff + 1, people), items)
+        order = rng.random((people, items)).argsort(axis=1).argsort(axis=1)
+        kept = np.zeros_like(baskets)
+        kept[np.nonzero(baskets)] = (order < number[:, None]).ravel()
         return np.asarray((baskets & kept) | (rng.random(baskets.shape) < float(self.rate)))
 
     def held_matrix(self, attributes: int, length: int) -> list[list[Fraction]]:

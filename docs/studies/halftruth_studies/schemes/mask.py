@@ -11,9 +11,8 @@ import numpy as np
 import scipy
 from halftruth_shared import ParameterError, Schema
 from halftruth_shared.rational import Rational, parse_rational, root_below
-from numpy.typing import NDArray
 
-from .baskets import Baskets, BasketScheme, baskets_of, binomial
+from .baskets import Baskets, BasketScheme, binomial
 
 #: Denominator of EMASK's probability of keeping a 1.
 _PARTS = 10_000
@@ -91,10 +90,8 @@ class Mask(BasketScheme):
         odds = self.ones * self.zeros / ((1 - self.ones) * (1 - self.zeros))
         return odds ** len(schema.shape)
 
-    def simulate(
-        self, schema: Schema, codes: NDArray[np.int64], rng: np.random.Generator
-    ) -> Baskets:
-        baskets = baskets_of(schema, codes)
+    def perturb(self, baskets: Baskets, rng: np.random.Generator) -> Baskets:
+        """Return reports of baskets, which may have any numbers of items."""
         chances = np.where(baskets, float(self.ones), 1 - float(self.zeros))
         return np.asarray(rng.random(baskets.shape) < chances)
 
