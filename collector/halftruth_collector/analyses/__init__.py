@@ -1,8 +1,9 @@
 """Analyses, with their computations, tables, charts and sentences.
 
 Each module has an :class:`Analysis`, and the same name as the module of its query in
-``halftruth_shared.analyses``. The HTTP interface with its OpenAPI description, the command line
-and the pages are generated from `ANALYSES`.
+``halftruth_shared.analyses``. Other packages add such modules by the entry points
+``halftruth.analyses``. The HTTP interface with its OpenAPI description, the command line and the
+pages are generated from `ANALYSES`.
 """
 
 from importlib import import_module
@@ -10,6 +11,7 @@ from pkgutil import iter_modules
 from typing import Any
 
 from halftruth_shared import Survey
+from halftruth_shared.addons import added
 
 from ..estimation.groups import survey_in_groups
 from ..estimation.reconstruction import reconstruction
@@ -21,6 +23,7 @@ __all__ = ["ANALYSES", "Analysis", "AnalysisContext", "answer", "choices", "iden
 
 def _analyses() -> dict[str, Analysis[Any, Any]]:
     modules = [import_module(each.name) for each in iter_modules(__path__, f"{__name__}.")]
+    modules += [module for _, module in added("analyses")]
     analyses = [module.ANALYSIS for module in modules if hasattr(module, "ANALYSIS")]
     return {
         analysis.name: analysis

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 from halftruth_shared import HalftruthError
+from halftruth_shared.addons import added
 
 from ..ops.settings import describe_unknown_variables
 
@@ -72,7 +73,7 @@ class Commands(click.Group):
         self._places, self._actions = places or {}, actions
 
     def _derived(self) -> dict[str, click.Command]:
-        """Return the commands that are derived from actions, by name."""
+        """Return the commands that are declared elsewhere, such as by actions, by name."""
         if not self._actions:
             return {}
         from .actions import commands_of
@@ -135,7 +136,13 @@ class Analyses(Commands):
 
 
 class Main(Commands):
-    """Main command, which prints errors as one line on standard error and exits with status 2."""
+    """Main command, which prints errors as one line on standard error and exits with status 2.
+
+    Other packages add commands by the entry points ``halftruth.commands``.
+    """
+
+    def _derived(self) -> dict[str, click.Command]:
+        return dict(added("commands"))
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run the command line, creating files that only their user can read."""

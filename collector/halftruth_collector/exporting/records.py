@@ -3,13 +3,14 @@
 import io
 import json
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from string import Template
 from textwrap import wrap
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from halftruth_shared import ParameterError
+from halftruth_shared.addons import added
 from halftruth_shared.analyses.microdata import MicrodataResult, Variable
 from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.results.showing import assumptions
@@ -252,9 +253,9 @@ def _exclude_missing_in_python(variable: Variable, levels: Sequence[str]) -> lis
 def check_file(file: str) -> None:
     """Check that the suffix of a file is supported, and that its packages are installed."""
     suffix = Path(file).suffix
-    if suffix not in WRITERS:
+    if suffix not in writers():
         raise ParameterError(
-            f"output: expected a file that ends in one of {', '.join(WRITERS)}", field="output"
+            f"output: expected a file that ends in one of {', '.join(writers())}", field="output"
         )
     if suffix == ".parquet":
         arrow()
@@ -263,7 +264,7 @@ def check_file(file: str) -> None:
 def export_content(result: MicrodataResult, name: str) -> bytes:
     """Return the content of a file of records, by its suffix.
 
-    A suffix in `WRITERS` gives only the records. If ".zip" follows it, the content is an archive of
+    A suffix in `writers` gives only the records. If ".zip" follows it, the content is an archive of
     the files that `write_records` writes. Any other suffix gives the codebook.
 
     Raises
@@ -271,8 +272,8 @@ def export_content(result: MicrodataResult, name: str) -> bytes:
     NotAcceptable
     """
     path = Path(name)
-    if path.suffix in WRITERS:
-        return WRITERS[path.suffix](result)
+    if path.suffix in writers():
+        return writers()[path.suffix](result)
     if path.suffix != ".zip":
         return make_codebook(result).encode()
     archive = io.BytesIO()
@@ -301,13 +302,21 @@ def write_records(result: MicrodataResult, file: str) -> list[Path]:
 def _make_files(result: MicrodataResult, path: Path) -> dict[str, bytes]:
     """Return the contents of a file of records, its codebook and scripts, by their names."""
     texts = {f"{path.stem}-codebook.txt": make_codebook(result)}
-    texts |= {f"{path.stem}{suffix}": text for suffix, text in make_scripts(result, path.name)}
-    records = WRITERS[path.suffix](result)
+    if path.suffix in _READ_R:
+        texts |= {f"{path.stem}{suffix}": text for suffix, text in make_scripts(result, path.name)}
+    records = writers()[path.suffix](result)
     return {path.name: records, **{name: text.encode() for name, text in texts.items()}}
 
 
-#: Writers of records, without columns about their provenance, by the suffixes of file names.
-WRITERS: dict[str, Callable[[MicrodataResult], bytes]] = {
-    ".csv": lambda result: to_csv(result, provenance=False).encode(),
-    ".parquet": partial(to_parquet, provenance=False),
-}
+@cache
+def writers() -> dict[str, Callable[[MicrodataResult], bytes]]:
+    """Return the writers of records, without columns about their provenance, by suffix.
+
+    Other packages add writers by the entry points ``halftruth.exporters``, with the suffix as the
+    name.
+    """
+    return {
+        ".csv": lambda result: to_csv(result, provenance=False).encode(),
+        ".parquet": partial(to_parquet, provenance=False),
+        **{f".{suffix}": write for suffix, write in added("exporters")},
+    }

@@ -56,6 +56,15 @@ class Dialect(NamedTuple):
     pattern: re.Pattern[str]
     read: Callable[[re.Match[str]], Comparison]
 
+    @classmethod
+    def without_comparisons(cls) -> "Dialect":
+        """Return the language of questionnaires that have no expressions."""
+
+        def read(match: re.Match[str]) -> Comparison:
+            raise AssertionError(match)
+
+        return cls(re.compile(r"(?!)"), read)
+
 
 class Condition(NamedTuple):
     """Condition of a survey, translated from expressions of a questionnaire.

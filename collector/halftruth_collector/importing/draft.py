@@ -155,7 +155,8 @@ class Imported:
 class SurveyDraft:
     """Draft of an imported survey: titles, questions, and notes on changes."""
 
-    dialect: Dialect = field(init=False)
+    #: Language of the conditions of `add_questions`.
+    dialect: Dialect = field(default_factory=Dialect.without_comparisons, init=False)
     texts: dict[str, Any] = field(default_factory=dict)
     form: dict[str, Any] = field(default_factory=dict)
     languages: list[str] = field(default_factory=list)

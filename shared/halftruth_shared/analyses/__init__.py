@@ -2,7 +2,8 @@
 
 Each module here defines the query of one analysis, whose type parameter is its result. It can
 declare sentences of caveats, as `CAVEATS`, and estimated quantities, as `QUANTITIES`. `QUERIES`
-collects them, so that adding an analysis touches nothing else.
+collects them, so that adding an analysis touches nothing else. Other packages add such modules by
+the entry points ``halftruth.queries``.
 """
 
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any, get_args, get_origin
 
+from ..addons import added
 from ..protocol.base import Message, Request, prepare
 from ..results.caveats import SENTENCES
 from ..results.quantities import QUANTITIES
@@ -32,17 +34,17 @@ def result_of(query: type[Query[R]]) -> type[R]:
 
 
 def _queries() -> dict[str, type[Query[Any]]]:
-    queries = {}
-    for found in iter_modules(__path__, f"{__name__}."):
-        module = vars(import_module(found.name))
+    queries: dict[str, type[Query[Any]]] = {}
+    own = [import_module(found.name) for found in iter_modules(__path__, f"{__name__}.")]
+    for module in (*own, *(module for _, module in added("queries"))):
         for known, declared in ((SENTENCES, "CAVEATS"), (QUANTITIES, "QUANTITIES")):
-            _add(known, module.get(declared, {}), found.name)
-        for value in module.values():
+            _add(known, getattr(module, declared, {}), module.__name__)
+        for value in vars(module).values():
             if not isinstance(value, type) or not issubclass(value, Query):
                 continue
             # A generic base class does not define its result type.
-            if value.__module__ == found.name and not getattr(value, "__parameters__", ()):
-                queries[name_of(value)] = value
+            if value.__module__ == module.__name__ and not getattr(value, "__parameters__", ()):
+                _add(queries, {name_of(value): value}, module.__name__)
     return queries
 
 

@@ -2,12 +2,11 @@
 
 from typing import Annotated, Any
 
+from halftruth_shared.analyses.base import EstimateQuery, QuestionName
+from halftruth_shared.results import Result
+from halftruth_shared.results.caveats import Sentences
+from halftruth_shared.results.quantities import by_name, share
 from msgspec import Meta
-
-from ..results import Result
-from ..results.caveats import Sentences
-from ..results.quantities import by_name, share
-from .base import EstimateQuery, QuestionName
 
 
 class AtLeastQuery(EstimateQuery[Result[Any]], frozen=True, kw_only=True):

@@ -3,16 +3,16 @@
 from typing import Any
 
 import numpy as np
+from halftruth_collector.analyses.base import Analysis, AnalysisContext, RowBuilder
+from halftruth_collector.analyses.deciding import AtLevel
+from halftruth_collector.estimation.estimates import Estimates
+from halftruth_collector.estimation.options import chosen_code
 from halftruth_shared import ParameterError, Survey
-from halftruth_shared.analyses.at_least import AtLeastQuery
 from halftruth_shared.results import QUANTITIES, Block, Labels, Result, Show, note
 from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.layout import in_words
 
-from ..estimation.estimates import Estimates
-from ..estimation.options import chosen_code
-from .base import Analysis, AnalysisContext, RowBuilder
-from .deciding import AtLevel
+from .at_least import AtLeastQuery
 
 
 def compute(counted: AnalysisContext, query: AtLeastQuery) -> Result[AtLeastQuery]:
