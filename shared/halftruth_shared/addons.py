@@ -1,7 +1,7 @@
 """Add-ons: what other installed packages add, declared as entry points of their distributions.
 
 The groups are ``halftruth.queries`` and ``halftruth.analyses`` (modules), ``halftruth.importers``,
-``halftruth.exporters`` and ``halftruth.commands`` (objects).
+``halftruth.exporters``, ``halftruth.commands`` and ``halftruth.studies`` (objects).
 """
 
 from collections.abc import Iterator
