@@ -15,8 +15,8 @@ import msgspec
 import pytest
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.cli import main
-from halftruth_collector.cli.study import study
 from halftruth_collector.cli.records import Pilot
+from halftruth_collector.cli.study import study
 from halftruth_shared import Protection, Survey
 from halftruth_shared.protocol.reports import Report
 
@@ -177,7 +177,6 @@ def test_the_program_runs_as_a_module():
 HELP = """
 import contextlib, io, sys
 from halftruth_collector.cli import main
-from halftruth_collector.cli.study import study
 for words, slow in {asked}:
     with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
         main([*words, "--help"])
