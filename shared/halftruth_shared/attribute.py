@@ -85,8 +85,9 @@ class Attribute:
         The categories of a number follow from its range. Missing categories that are not listed are
         appended.
     items : sequence of str, optional
-        Categories that count in itemsets; by default all but the missing ones. A market-basket
-        attribute has ``("yes",)``.
+        Categories that count in itemsets; by default *yes* of a question with the answers *yes* and
+        *no*, and all but the missing ones of others. A question with other words for them, such as
+        *ja* and *nein*, has ``("ja",)``.
     sensitive : bool
         Whether the answer must be perturbed.
     label, help : str or mapping of str to str
@@ -391,9 +392,21 @@ class Attribute:
     @cached_property
     def is_item(self) -> tuple[bool, ...]:
         """Whether a category counts in itemsets, by code."""
-        if self.items is None:
-            return tuple([not is_missing for is_missing in self.is_missing])
-        return tuple([category in self.items for category in self.categories])
+        if self.items is not None:
+            return tuple([category in self.items for category in self.categories])
+        if self.is_yes_no:
+            return tuple([category.casefold() == OPTION[1] for category in self.categories])
+        return tuple([category in self.answered for category in self.categories])
+
+    @property
+    def is_yes_no(self) -> bool:
+        """Whether the answers, but for missing ones, are *yes* and *no*, in any order and case."""
+        return sorted(each.casefold() for each in self.answered) == sorted(OPTION)
+
+    @property
+    def answered(self) -> tuple[str, ...]:
+        """The categories that are not missing."""
+        return tuple([each for each in self.categories if each not in self.missing])
 
     def label_in(self, *languages: str) -> str:
         """Return the label, in the first available of some languages.

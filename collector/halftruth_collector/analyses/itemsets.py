@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from halftruth_shared import Schema
+from halftruth_shared import ParameterError, Schema
 from halftruth_shared.analyses.base import MiningQuery
 from halftruth_shared.analyses.itemsets import ItemsetsQuery
 from halftruth_shared.results import (
@@ -30,6 +30,7 @@ from ..estimation.itemsets import (
     Mask,
     Mined,
     Unexamined,
+    by_departure,
     mine_itemsets,
     with_false_reports,
 )
@@ -47,9 +48,19 @@ def compute(counted: AnalysisContext, query: ItemsetsQuery) -> Result[ItemsetsQu
     schema = counted.estimator.schema
     # Refuse an unknown attribute before mining.
     wanted = [] if query.attribute is None else schema.attributes_of(query.attribute, "attribute")
+    if query.sort == "departure" and query.estimate != "moment":
+        raise ParameterError(
+            "sort: departures from independence have unbiased estimates; expected"
+            " estimate = moment, or sort = support",
+            field="sort",
+        )
     mined = mine_itemsets(counted.estimator, query)
     mined = with_false_reports(mined, counted.estimator, query)
-    shown = np.flatnonzero(_shown(mined, query, schema, [each.name for each in wanted]))
+    if query.sort == "departure":
+        mined = by_departure(mined, counted.estimator, query)
+    of_sets = _shown(mined, query, schema, [each.name for each in wanted])
+    # There are one or two estimates of each itemset.
+    shown = np.flatnonzero(np.resize(of_sets, len(mined.estimates)))
     keys = [msgspec.structs.replace(key, values=key.values.take(shown)) for key in mined.keys]
     guessed = query.estimate == "likelihood"
     rate = 1 - query.confidence
@@ -65,8 +76,9 @@ def compute(counted: AnalysisContext, query: ItemsetsQuery) -> Result[ItemsetsQu
             *asked_sets(counted.estimator.identified_sets, mined, "itemsets"),
             *(precision_of(each, query.min_support) for each in mined.precision),
             note("best guesses") if guessed else note("frequent", rate=rate),
+            *([note("departures of itemsets", rate=rate)] if query.sort == "departure" else []),
         ],
-        claims=[*_largest_bound(mined, query, shown)],
+        claims=[*_largest_bound(mined, query, shown)] if query.sort == "support" else [],
     )
 
 
@@ -133,6 +145,10 @@ def decide(result: Result[ItemsetsQuery], _: AtLevel) -> tuple[list[Test], list[
     if chosen is None:
         return [], [Claim(kind="untested", count=every)]
     rate = 1 - query.confidence
+    if query.sort == "departure":
+        rows = result.places("departure")
+        found = rows[table.numbers("adjusted_p_value")[rows] <= rate].tolist()
+        return [], [Claim(kind="associated", rows=found, rate=rate, by_rate=True, count=len(rows))]
     frequent = np.flatnonzero(table.numbers("adjusted_p_value") <= rate).tolist()
     claims = [Claim(kind="frequent", rows=frequent, rate=rate / 2, by_rate=True, count=every)]
     return [], [*claims, *result.claims]
@@ -142,12 +158,23 @@ def state(result: Result[ItemsetsQuery], claim: Claim, labels: Labels) -> str:
     """State the number of frequent itemsets, or the lower bound of an itemset."""
     threshold = percent(result.query.min_support)
     if claim.kind == "none found":
+        if result.query.sort == "departure":
+            return (
+                "No itemset of two answers or more has an estimated support of"
+                f" {threshold} or more."
+            )
         return f"No itemset has an estimated support of {threshold} or more."
     count = number(claim.count or 0, 0)
     if claim.kind == "untested":
         return (
             f"{count} itemsets have a best guess of {threshold} or more. Best guesses have no"
             " intervals, so none of these is significant."
+        )
+    if claim.kind == "associated":
+        return (
+            f"{number(len(claim.rows), 0)} of {count} itemsets of two answers or more depart"
+            " significantly from independence (false discovery rate"
+            f" {percent(claim.rate, 1)})."
         )
     if claim.kind == "frequent":
         return (
@@ -166,6 +193,19 @@ def layout(result: Result[ItemsetsQuery], _: Labels) -> list[Block]:
     threshold = result.query.min_support
     guessed = result.query.estimate == "likelihood"
     parts = ["value"] if guessed else ["value", "interval", "adjusted_p_value", "decision"]
+    if result.query.sort == "departure":
+        departure = Show(quantity="departure", parts=["value", "interval", "adjusted_p_value"])
+        return [
+            Block(
+                title="Departures from independence",
+                lines=["itemset"],
+                shows=[departure, Show(quantity="support", parts=["value"], drawn=False)],
+                picture="dots",
+                reference=0.0,
+                reference_label="independent answers",
+                most=MAX_ITEMSETS,
+            )
+        ]
     return [
         Block(
             title="Itemsets",

@@ -9,7 +9,7 @@ from halftruth_shared.analyses.base import MiningQuery
 
 from ..estimation.estimator import TABLE_CELLS
 from ..estimation.groups import survey_in_groups
-from ..estimation.itemsets import MAX_SUBSETS, count_itemsets
+from ..estimation.itemsets import MAX_SUBSETS, count_itemsets, schema_of_items
 from ..estimation.model.design import Design
 from ..estimation.model.fit import asked_pairs, axes_of, schema_of
 from ..estimation.reconstruction import reconstruction
@@ -47,7 +47,9 @@ def check_lengths(survey: Survey, query: MiningQuery[Any], *, rules: bool = Fals
 
     A query without a maximum length stops before these.
     """
-    longest = affordable_length(survey, query.min_support, rules=rules)
+    longest = affordable_length(
+        survey, query.min_support, rules=rules, all_answers=query.all_answers
+    )
     if longest is not None and (query.max_length or 0) > longest:
         what = "rules" if rules else "itemsets"
         raise DomainTooLarge(
@@ -57,13 +59,15 @@ def check_lengths(survey: Survey, query: MiningQuery[Any], *, rules: bool = Fals
         )
 
 
-def affordable_length(survey: Survey, min_support: float, *, rules: bool = False) -> int | None:
+def affordable_length(
+    survey: Survey, min_support: float, *, rules: bool = False, all_answers: bool = False
+) -> int | None:
     """Return the length up to which all itemsets, or rules, can be examined; None without a limit.
 
     At most 1 / min_support cells of a table reach the threshold, for any reports.
     """
     survey = survey_in_groups(survey)
-    schema, combinations, work = survey.schema, 0, 0.0
+    schema, combinations, work = schema_of_items(survey.schema, all_answers), 0, 0.0
     family = reconstruction(survey).identified_sets
     for length in range(1, family.longest + 1):
         subsets = family.number(length)

@@ -42,7 +42,7 @@ from .selection import adjusted_p_values
 from .table import ReportDistribution, Table, largest_falls
 
 #: Smallest expected count of a cell under independence (Cochran's rule for single cells).
-_LEAST_EXPECTED = 1.0
+LEAST_EXPECTED = 1.0
 
 #: Smallest eigenvalue of the departures' covariance relative to the largest, and smallest variance
 #: of a departure relative to its expected share of one report.
@@ -174,7 +174,7 @@ class Departures:
         if self.table.reports < 2:
             return np.zeros(self.table.value.shape, dtype=np.bool_)
         rows, columns = self.clear
-        enough = self.table.reports * self.expected >= _LEAST_EXPECTED
+        enough = self.table.reports * self.expected >= LEAST_EXPECTED
         return np.asarray(enough & (rows[:, None] & columns[None]).reshape(enough.shape))
 
     @cached_property
@@ -246,7 +246,7 @@ class Departures:
             if not clear.all():
                 where = " in some layer" if layers > 1 else ""
                 return untested(f"a category of '{name}' is not significantly above zero{where}")
-        if reports * self.expected.min() < _LEAST_EXPECTED:
+        if reports * self.expected.min() < LEAST_EXPECTED:
             return untested("independent answers would leave a cell with less than one person")
         departures = (table.value - self.expected)[:-1, :-1].ravel()
         # Rows and columns of departures add up to 0, so the last ones are redundant.

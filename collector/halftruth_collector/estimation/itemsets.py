@@ -38,6 +38,7 @@ from .estimator import Estimator
 from .false_reports import moved_by, statistics, to_undo
 from .identified import IdentifiedSets
 from .intervals import share_interval
+from .itemset_departures import itemset_departures, order_of
 from .likelihood import supports_within
 from .reliability import RELIABILITIES, LengthPrecision, grades, median, typical
 from .selection import adjusted_p_values, listed_alpha
@@ -192,7 +193,7 @@ def mine_itemsets(estimator: Estimator, query: ItemsetsQuery) -> Itemsets:
     --------
     >>> from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
     >>> from halftruth_collector.estimation import Counts
-    >>> schema = Schema([Attribute("smoker", ["no", "yes"], items=["yes"])])
+    >>> schema = Schema([Attribute("smoker", ["no", "yes"])])
     >>> survey = Survey("health", "Health", schema, GammaDiagonal("19"))
     >>> counts = Counts.from_cells(survey, [[0], [1]], [680, 320])
     >>> found = mine_itemsets(Estimator(survey, counts), ItemsetsQuery(min_support=0.2))
@@ -208,7 +209,7 @@ def mine_itemsets(estimator: Estimator, query: ItemsetsQuery) -> Itemsets:
         support = supports_within(estimator.best_guess.estimate, examined.codes)
         typical_error = estimator.best_guess.typical_error
     found = select_itemsets(
-        estimator.schema,
+        schema_of_items(estimator.schema, query.all_answers),
         estimator.identified_sets,
         examined,
         support,
@@ -217,6 +218,53 @@ def mine_itemsets(estimator: Estimator, query: ItemsetsQuery) -> Itemsets:
         typical_error,
     )
     return replace(found, unexamined=unexamined, max_length=max_length)
+
+
+@lru_cache(maxsize=8)
+def schema_of_items(schema: Schema, all_answers: bool) -> Schema:
+    """Return the schema whose items a query counts: those of the survey, or all answers."""
+    if not all_answers:
+        return schema
+    # The items of options are fixed.
+    return Schema(
+        tuple(
+            each if each.question is not None else replace(each, items=each.answered)
+            for each in schema.attributes
+        )
+    )
+
+
+def by_departure(found: Itemsets, estimator: Estimator, query: ItemsetsQuery) -> Itemsets:
+    """Return the itemsets of two answers or more, the clearest departure from independence first.
+
+    Rows are the supports and then the departures, in the same order of itemsets. The p-values are
+    adjusted for all candidates of two answers or more, and the intervals have a false coverage rate
+    over these.
+    """
+    long = np.flatnonzero(found.lengths > 1)
+    departures = itemset_departures(estimator, found.codes[long])
+    order = order_of(departures)
+    departures, rows = departures.take(order), long[order]
+    schema = schema_of_items(estimator.schema, query.all_answers)
+    family = estimator.identified_sets
+    candidates = found.candidates - count_candidates(schema, family, min(1, found.max_length))
+    p_values = np.asarray(departures.p_value)
+    quantile = normal_quantile(listed_alpha(query.confidence, len(rows), candidates))
+    own = departures.sets(normal_quantile(1 - query.confidence))
+    columns = departures.columns(
+        quantile=quantile,
+        grade=grades(own.half_width),
+        adjusted=adjusted_p_values(p_values, candidates),
+    )
+    sets = answer_sets(schema, found.codes[rows], np.tile(np.arange(len(rows)), 2))
+    return replace(
+        found,
+        keys=[Key(name="itemset", kind="answers", values=sets)],
+        estimates=EstimateColumns.concatenate([found.estimates.take(rows), columns]),
+        candidates=candidates,
+        frequent=found.frequent[rows],
+        supports=None,
+    )
 
 
 def with_false_reports(found: Itemsets, estimator: Estimator, query: ItemsetsQuery) -> Itemsets:
@@ -263,7 +311,8 @@ def examined_length(
     `too_many` is a further reason to stop if the query has no `max_length`. A `max_length` above
     the length that reports identify raises ParameterError.
     """
-    schema, family = estimator.schema, estimator.identified_sets
+    schema = schema_of_items(estimator.schema, query.all_answers)
+    family = estimator.identified_sets
     together = family.longest
     if query.max_length is not None:
         max_length = min(query.max_length, len(schema.names))
@@ -324,13 +373,10 @@ def _least_variances(survey: Survey, target: Target, share: float) -> dict[tuple
 
 def examine(estimator: Estimator, query: MiningQuery[Any], max_length: int) -> "Examined":
     """Estimate the itemsets up to a length that are not pruned by a subset."""
+    schema = schema_of_items(estimator.schema, query.all_answers)
     if estimator.at_once:
-        return examine_margins(
-            estimator.schema, estimator.whole, estimator.reports, query, max_length
-        )
-    return examine_levels(
-        estimator.schema, estimator.identified_sets, estimator.subsets, query, max_length
-    )
+        return examine_margins(schema, estimator.whole, estimator.reports, query, max_length)
+    return examine_levels(schema, estimator.identified_sets, estimator.subsets, query, max_length)
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,6 +36,7 @@ from .itemsets import (
     count_itemsets,
     examine,
     examined_length,
+    schema_of_items,
     select_itemsets,
 )
 from .measures import MEASURE_NAMES, NAMES, check_measures, find_measure
@@ -227,7 +228,7 @@ def mine_rules(estimator: Estimator, query: RulesQuery) -> Rules:
     """
     check_order(query)
     check_keeping(estimator)
-    schema = estimator.schema
+    schema = schema_of_items(estimator.schema, query.all_answers)
     max_length, unexamined = examined_length(estimator, query, _too_many_rules(estimator, query))
     examined = examine(estimator, query, max_length)
     itemsets = select_itemsets(
@@ -330,7 +331,8 @@ def estimate_rule(estimator: Estimator, query: RulesQuery) -> Rules:
 
 def _too_many_rules(estimator: Estimator, query: RulesQuery) -> TooMany:
     """Return the test for too many rules, for queries without a `max_length`."""
-    itemsets = cache(partial(count_itemsets, estimator.schema, estimator.identified_sets))
+    schema = schema_of_items(estimator.schema, query.all_answers)
+    itemsets = cache(partial(count_itemsets, schema, estimator.identified_sets))
 
     def too_many(subsets: Sequence[int]) -> bool:
         # At most this number of shares of one table can reach the threshold.

@@ -280,3 +280,11 @@ class MiningQuery(EstimateQuery[R], Generic[R], frozen=True, kw_only=True):
         ]
         | None
     ) = None
+    all_answers: Annotated[
+        bool,
+        Meta(
+            description="Count all answers, also those that the survey does not count in itemsets,"
+            " such as the no of yes/no questions. Options of a question with several answers count"
+            " only if they are chosen."
+        ),
+    ] = False

@@ -126,6 +126,7 @@ QUANTITIES = by_name(
     share("missing", "share of everybody"),
     share("number_chosen", "share of everybody"),
     difference("difference"),
+    difference("departure", "departure from independence"),
     ratio("risk_ratio", "risk ratio"),
     ratio("odds_ratio", "odds ratio"),
     *map(ratio, ("interest", "lift", "conviction", "collective_strength")),

@@ -100,6 +100,14 @@ def mechanism_of(kind, schema, matrix=uneven_matrix):
     return DistortionMatrices({a.name: matrix(len(a.categories)) for a in schema.attributes})
 
 
+def counted(attribute):
+    """The answers that count in itemsets: those named, yes of yes and no, or all."""
+    if attribute.items is not None:
+        return set(attribute.items)
+    answers = set(attribute.categories) - set(attribute.missing)
+    return {"yes"} if answers == {"no", "yes"} else answers
+
+
 class Oracle:
     """Reconstruction by dense inverses of the formulas, with a weight for each report."""
 
@@ -174,8 +182,7 @@ class Oracle:
                 every = product(*(range(schema.shape[j]) for j in positions))
                 for cell, codes in enumerate(every):
                     allowed = all(
-                        schema.attributes[j].items is None
-                        or schema.attributes[j].categories[code] in schema.attributes[j].items
+                        schema.attributes[j].categories[code] in counted(schema.attributes[j])
                         for j, code in zip(positions, codes, strict=True)
                     )
                     if allowed:

@@ -348,7 +348,7 @@ def test_mining_stops_at_the_length_whose_least_margin_exceeds_the_threshold(
 
 def test_without_max_length_mining_stops_before_too_many_combinations():
     names = [f"q{j}" for j in range(60)]
-    schema = Schema([Attribute(name, ("no", "yes")) for name in names])
+    schema = Schema([Attribute(name, ("left", "right")) for name in names])
     survey = Survey("long", "Long", schema, Response(dict.fromkeys(names, "0.99")))
     cells = np.random.default_rng(7).integers(0, 2, (5_000, 60))
     estimator = Estimator(survey, Counts.from_cells(survey, cells, np.ones(5_000, dtype=np.int64)))

@@ -36,7 +36,7 @@ from halftruth_shared.deadlines import Deadline, DeadlinePassed, check_deadline,
 from halftruth_shared.protocol.reports import Report
 from wire import PATIENCE
 
-BINARY = Schema(tuple(Attribute(f"q{j}", ("no", "yes")) for j in range(20)))
+BINARY = Schema(tuple(Attribute(f"q{j}", ("left", "right")) for j in range(20)))
 WIDE = Survey("wide", "Wide", BINARY, RandomizedResponse.for_amplification(BINARY, "1000"))
 
 
