@@ -73,6 +73,7 @@ class SurveyDocument(
     series: Series | None = None
     relay: Relay | None = None
     promise: Promise = "record"
+    test_of: str | None = None
 
 
 prepare(SurveyDocument)
@@ -100,6 +101,8 @@ class Survey:
     promise : {"record", "answer"}
         Whether privacy is promised for the whole record, or for each answer to someone who knows
         all other answers; see :class:`.Protection`.
+    test_of : str, optional
+        Id of the survey that this one is a test of, see :meth:`for_test`.
     unconfirmed : tuple of str
         Texts of `unconfirmed` in the survey file, written by an import, which somebody has to check
         before publication. They are not published.
@@ -126,6 +129,7 @@ class Survey:
     relay: Relay | None = None
     promise: Promise = "record"
     unconfirmed: tuple[str, ...] = field(default=(), compare=False)
+    test_of: str | None = None
 
     def __repr__(self) -> str:
         return f"<Survey {self.id!r}, {self.mechanism.kind}: {self.schema!r}>"
@@ -157,6 +161,12 @@ class Survey:
             self.series.check(self.perturbation)
         if self.relay is not None:
             self.relay.check(self.perturbation)
+        if self.test_of is not None:
+            _check_test(self)
+
+    def for_test(self) -> "Survey":
+        """Return the test of this survey: the same without series and relay, under another id."""
+        return replace(self, id=test_id(self.id), series=None, relay=None, test_of=self.id)
 
     @classmethod
     def from_toml(cls, text: str) -> "Survey":
@@ -219,6 +229,7 @@ class Survey:
             document.series,
             document.relay,
             document.promise,
+            test_of=document.test_of,
         )
 
     def document(self) -> SurveyDocument:
@@ -234,6 +245,7 @@ class Survey:
             series=self.series,
             relay=self.relay,
             promise=self.promise,
+            test_of=self.test_of,
         )
 
     def title_in(self, *languages: str) -> str:
@@ -263,6 +275,22 @@ class Survey:
     def digest(self) -> str:
         """SHA-256 of the canonical JSON, in hexadecimal."""
         return hashlib.sha256(self.canonical_json).hexdigest()
+
+
+def test_id(id: str) -> str:
+    """Return the id of the test of a survey."""
+    return f"{id}-test"
+
+
+def _check_test(survey: Survey) -> None:
+    """Raise SurveyError if a test does not have the id of one, or has a series or a relay."""
+    if not isinstance(survey.test_of, str) or survey.id != test_id(survey.test_of):
+        raise SurveyError(
+            "test_of: expected the id of the survey without '-test', which only a test has",
+            field="test_of",
+        )
+    if survey.series is not None or survey.relay is not None:
+        raise SurveyError("test_of: expected neither series nor relay", field="test_of")
 
 
 def _check_promise(promise: str, perturbation: Perturbation) -> None:

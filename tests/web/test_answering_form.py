@@ -164,10 +164,10 @@ def test_the_back_key_returns_to_the_previous_page_and_keeps_answers(live, visit
     # The Forward key is validated like the form's own button.
     page.get_by_label("Hours of sleep?").fill("")
     page.evaluate("history.forward()")
-    press(page, "Continue")
     expect(page.get_by_text("Please enter a number from 0 to 14.")).to_be_visible()
     page.get_by_label("Hours of sleep?").fill("8")
-    press(page, "Continue")
+    page.evaluate("history.forward()")
+    expect(heading(page, "Work (2 of 2)")).to_be_visible()
     press(page, "Continue")
     send(page)
     expect(heading(page, "Thank you")).to_be_visible()
@@ -229,3 +229,25 @@ def test_an_embedded_form_changes_the_history_only_if_enabled(live, origin, visi
     press(page, "Back")
     expect(page.get_by_label("Hours of sleep?")).to_have_value("7.5")
     assert page.evaluate("history.state") == {"router": 1, "halftruth-page": 1}
+
+
+def test_the_forward_key_leads_to_the_page_that_was_left(live, visit):
+    page = visit(f"{live.url}/").page
+    page.goto(f"{live.url}/s/work")
+    press(page, "Try it first")
+    expect(heading(page, "A practice round")).to_be_visible()
+    page.go_back()
+    expect(heading(page, "Before you begin")).to_be_visible()
+    page.evaluate("history.forward()")
+    expect(heading(page, "A practice round")).to_be_visible()
+    press(page, "Back")
+    press(page, "Begin")
+    expect(heading(page, "(1 of 2)")).to_be_visible()
+    page.go_back()
+    expect(heading(page, "Before you begin")).to_be_visible()
+    page.evaluate("history.forward()")
+    expect(heading(page, "(1 of 2)")).to_be_visible()
+    # Nothing is ahead of a page that was not left.
+    page.evaluate("history.forward()")
+    page.evaluate("new Promise((resolve) => setTimeout(resolve, 100))")
+    expect(heading(page, "(1 of 2)")).to_be_visible()

@@ -13,7 +13,7 @@ import { Schema } from "./schema.js";
 import { isHex, readTerms } from "./terms.js";
 
 const ID = /^[a-z0-9][a-z0-9-]{0,63}$/;
-const MEMBERS = ["id", "title", "description", "languages", "attributes", "mechanism", "form", "series", "relay", "promise"];
+const MEMBERS = ["id", "title", "description", "languages", "attributes", "mechanism", "form", "series", "relay", "promise", "test_of"];
 
 const FRAMING_MEMBERS = [
   "asked_by", "purpose", "contact", "privacy_notice", "consent", "thanks", "redirect", "redirect_after",
@@ -80,7 +80,7 @@ export class Survey {
   /** @param {unknown} document Parsed JSON document. */
   constructor(document) {
     const members = membersOf(document, MEMBERS, "survey");
-    const { id, languages = [], promise = "record" } = members;
+    const { id, languages = [], promise = "record", test_of: testOf = null } = members;
     if (typeof id !== "string" || !ID.test(id)) {
       throw new SurveyError("id: expected lower-case letters, digits and hyphens", "id");
     }
@@ -114,6 +114,12 @@ export class Survey {
       if (!gamma || gamma.numerator === gamma.denominator) {
         throw new SurveyError('promise: expected "record", or "answer" of independent answers', "promise");
       }
+    }
+    /** Id of the survey that this one is a test of; null if it is none.
+     * @type {string | null} */
+    this.testOf = /** @type {string | null} */ (testOf);
+    if (testOf !== null && (id !== `${testOf}-test` || this.series !== null || this.relay !== null)) {
+      throw new SurveyError("test_of: expected the id without '-test', and neither series nor relay", "test_of");
     }
     checkConditions(this.schema, this.mechanism);
     if (this.relay !== null) checkHidden(this.schema, this.mechanism);

@@ -36,6 +36,7 @@ from ..store.database import Database, lock_compacted
 from ..store.reports import CountStore, DailyOutcomes
 from ..store.surveys import SurveyStore, read_terms, report_count, why_closed
 from ..store.tables import COUNTED, REPEATED, surveys
+from ..store.test_surveys import clear_test, find_test_of
 from .batching import GroupCommit
 from .checking import (
     Batch,
@@ -117,6 +118,8 @@ class ReportStore(CountStore):
         self._refused: Counter[tuple[str, str]] = Counter()
         self._lock = threading.Lock()
         self._flushed = -math.inf
+        #: Surveys whose test this process has cleared after they opened.
+        self._begun: set[str] = set()
 
     def add(self, survey_id: str, digest: str, reports: Sequence[Report]) -> Receipt:
         """Check and count plain reports, all or none, and return once the counts are durable.
@@ -200,7 +203,8 @@ class ReportStore(CountStore):
         with self._database.writing() as connection:
             # Batches that arrive while SQLite waits for its only writer share this transaction.
             items = take()
-            outcomes = self._write(connection, items)
+            outcomes, begun = self._write(connection, items)
+        self._begun |= begun
         seconds = time.perf_counter() - started
         receipts = [
             (item.survey_id, outcome)
@@ -220,18 +224,31 @@ class ReportStore(CountStore):
             # Log only the type, since the message can contain values.
             _log.error("what observes commits failed: %s", type(error).__name__)
 
-    def _write(self, connection: Connection, items: Sequence[Batch]) -> list[Receipt | Exception]:
-        """Count the batches of a group in one transaction, and return the outcome of each."""
+    def _write(
+        self, connection: Connection, items: Sequence[Batch]
+    ) -> tuple[list[Receipt | Exception], set[str]]:
+        """Count the batches of a group in one transaction.
+
+        Returns the outcome of each, and the surveys that have opened, whose tests it has cleared.
+        """
         plans: dict[str, _Plan] = {}
-        now = datetime.now(UTC)
+        begun: set[str] = set()
         # Lock surveys, and write all rows below, in sorted order to avoid deadlocks.
         for name in sorted({item.survey_id for item in items}):
             row = connection.execute(self._lock_survey, {"id": name}).first()
             if row is not None:
                 terms = read_terms(row.terms).terms
+                # The time is read with the lock, so that no test report follows its clearing.
+                now = datetime.now(UTC)
                 # The quota is checked against the number of new reports.
                 closed = why_closed(row.closed_by, terms, now)
                 plans[name] = _Plan(row, terms, closed, now)
+                if terms.opens_at is None or terms.opens_at > now or name in self._begun:
+                    continue
+                begun.add(name)
+                # Before the test itself is locked, if there are reports of both.
+                if (test := find_test_of(connection, name)) is not None:
+                    clear_test(connection, test)
         if len(plans) > 1 or any(plan.terms.max_reports is not None for plan in plans.values()):
             # Only a single survey without a quota uses the tables in the order of a compaction.
             lock_compacted(connection)
@@ -249,7 +266,7 @@ class ReportStore(CountStore):
         ]
         for plan in plans.values():
             plan.write(connection, shard)
-        return outcomes
+        return outcomes, begun
 
 
 @dataclass

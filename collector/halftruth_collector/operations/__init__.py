@@ -33,6 +33,7 @@ from .tables import (
     restore,
 )
 from .terms import Changes, set_terms
+from .test_surveys import clear_test_reports, try_survey
 from .tokens import create_token, revoke_token
 
 for _module in iter_modules(__path__, f"{__name__}."):
@@ -56,6 +57,7 @@ __all__ = [
     "back_up",
     "check_backup",
     "check_days",
+    "clear_test_reports",
     "close_survey",
     "compact",
     "count_rows",
@@ -77,4 +79,5 @@ __all__ = [
     "revoke_token",
     "set_listing",
     "set_terms",
+    "try_survey",
 ]

@@ -33,6 +33,7 @@ from ..store.surveys import (
     write_terms,
 )
 from ..store.tables import audit, surveys
+from ..store.test_surveys import find_test_of, follow_opening
 from .base import SURVEY, Call, Command, Form, Offer, Table, action, number
 from .terms import Changes, change_terms, check_keys, check_opening, named
 
@@ -202,6 +203,11 @@ def publish_survey(
             " somebody checks it and deletes the line 'unconfirmed'",
             field="attributes",
         )
+    if survey.test_of is not None:
+        raise ParameterError(
+            f"test_of: expected 'halftruth survey test {survey.test_of}', which publishes a test",
+            field="test_of",
+        )
     if survey.mechanism.randomized_by != "device":
         raise ParameterError(
             f"mechanism.randomized_by: respondents of '{survey.id}' randomized their answers"
@@ -246,6 +252,10 @@ def publish_survey(
             check_opening(known, signed.terms, has_reports=counted)
             changed = document if is_other else {}
             update_survey(connection, known, terms=write_terms(signed), **changed, **listing)
+            if is_other:
+                _delete_test_of(connection, survey.id)
+            else:
+                follow_opening(connection, survey.id, signed.terms)
         detail = [survey.digest, *messages]
         detail += ["unlisted"] if unlisted else []
         publish_survey.log(store, connection, survey.id, "; ".join(detail))
@@ -462,11 +472,20 @@ def delete_survey(store: Store, id: str, *, confirm: str | None = None) -> Delet
         reason = f"'{stored.survey().title_in()}' would be lost with {reports}"
         require(confirm, id, reason=reason, done="deleted")
         lock_compacted(connection)
+        _delete_test_of(connection, id)
         done = delete_survey_rows(connection, stored)
         detail = f"{stored.digest}; {done.in_words}"
         delete_survey.log(store, connection, id, detail)
     store.database.compact_or_warn(DATA_LEFT)
     return done
+
+
+def _delete_test_of(connection: Connection, id: str) -> None:
+    """Delete the test of a survey that is deleted, or replaced by another version."""
+    test = find_test_of(connection, id)
+    if test is not None:
+        lock_compacted(connection)
+        delete_survey_rows(connection, test)
 
 
 def _next(connection: Connection, stored: StoredSurvey, event: Event) -> tuple[State, State]:

@@ -18,7 +18,15 @@ from ..store import files
 from ..store.audit import BACKUP, AuditEntry
 from ..store.database import advisory_lock, check_version, lock_compacted, read_version
 from ..store.files import Contents, Imported
-from ..store.retention import DATA_LEFT, KEEP_DAYS, Deleted, count_purged, find_ended, purge_rows
+from ..store.retention import (
+    DATA_LEFT,
+    KEEP_DAYS,
+    Deleted,
+    count_purged,
+    delete_survey_rows,
+    find_ended,
+    purge_rows,
+)
 from ..store.sqlite_files import Progress, existing_file, new_file
 from ..store.surveys import find
 from .base import SURVEY, Call, Command, Done, action
@@ -104,6 +112,11 @@ def purge(store: Store, closed_for: int, *, confirm: str | None = None) -> list[
             confirm, {id: w.in_words for id, w in would.items() if w.has_rows}, closed_for
         )
         for stored in ended:
+            if stored.survey().test_of is not None:
+                # Its results are of no use once the survey has opened.
+                done.append(delete_survey_rows(connection, stored))
+                purge.log(store, connection, stored.id, f"test; {done[-1].in_words}")
+                continue
             move(connection, stored, "purge")
             if stored.status == "open":
                 detail = "its deadline had passed or its quota was full"

@@ -18,6 +18,7 @@ from ..errors import SignatureRefused
 from ..store.database import advisory_lock
 from ..store.surveys import StoredSurvey, find, has_reports, update_survey, write_terms
 from ..store.tables import revoked_keys
+from ..store.test_surveys import follow_opening
 from .base import SURVEY, Call, Command, action
 
 #: All terms, or the changed terms by name.
@@ -74,6 +75,7 @@ def set_terms(
         if signed != stored.signed:
             check_opening(stored, signed.terms, has_reports=has_reports(connection, stored.number))
             update_survey(connection, stored, terms=write_terms(signed))
+            follow_opening(connection, id, signed.terms)
             set_terms.log(store, connection, id, "; ".join(messages))
     return messages
 

@@ -5,6 +5,7 @@ The database is SQLite with a write-ahead log (WAL), or PostgreSQL.
 
 import logging
 import os
+import shutil
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -78,6 +79,12 @@ _VERSION_TABLE = table("alembic_version", column("version_num", String))
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 
+#: SQLite's name of the error of a full disk.
+_FULL = "SQLITE_FULL"
+
+#: Bytes that have to be free after a full disk, before reports are expected to fit again.
+_ROOM = 2**20
+
 #: Beginnings of SQLite's names of errors that owners and modes of files can cause.
 _OF_ACCESS = ("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PERM")
 
@@ -121,6 +128,8 @@ class Database:
         self._file = file
         #: Whether a writing transaction was committed here.
         self.is_written = False
+        #: Whether the disk was full since the last check that found room.
+        self._was_full = False
         try:
             parsed = make_url(url)
         except ArgumentError:
@@ -200,6 +209,13 @@ class Database:
         with self.writing(_PROBE_TIMEOUT) as connection:
             connection.exec_driver_sql(_UNCHANGED)
             lock_compacted(connection)
+        if self._was_full and self.path is not None:
+            # A probe of one row fits where the pages of a report do not.
+            if shutil.disk_usage(self.path.parent).free < _ROOM:
+                raise StoreUnavailable(
+                    f"the database does not answer ({_FULL})", hint="its disk is still full"
+                )
+            self._was_full = False
 
     def migrate(self) -> tuple[str | None, str]:
         """Migrate the tables to the version of this program, in one transaction.
@@ -284,6 +300,7 @@ class Database:
         if self._file is not None:
             action = "read" if self._is_read_only else "written"
             return ParameterError(f"file: {self._file} cannot be {action} ({reason})", field="file")
+        self._was_full |= reason == _FULL
         hint = ""
         if self.path is not None and reason.startswith(_OF_ACCESS):
             hint = describe_access(self.path)

@@ -122,6 +122,9 @@ class SurveyState(Message, frozen=True, kw_only=True):
         ),
     ]
     listed: Annotated[bool, Meta(description="Whether the list of surveys shows it.")]
+    test_of: Annotated[
+        str | None, Meta(description="Id of the survey that it is a test of, if it is one.")
+    ]
     mechanism: str
     terms: Terms
     relay: Annotated[
@@ -302,6 +305,7 @@ def describe_taking(state: SurveyState) -> str:
         source = f"from the relay {relay.url} in batches of at least {relay.batch}"
     return ", ".join(
         [
+            *([] if state.test_of is None else [f"test of {state.test_of}"]),
             source,
             "sealed" if terms.sealing_key or relay else "not sealed",
             *describe_limits(terms),
@@ -333,6 +337,7 @@ def _state(row: Row[*tuple[Any, ...]]) -> SurveyState:
         status=stored.status_at(now, why),
         closed_because=why,
         listed=stored.listed,
+        test_of=survey.test_of,
         mechanism=survey.mechanism.kind,
         terms=terms,
         relay=survey.relay,

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 from halftruth_collector import operations
@@ -109,6 +110,38 @@ def test_a_collector_with_a_full_disk_is_not_ready_and_logs_the_reason_once(data
     first, second = [line for line in done.stderr.splitlines() if "available" in line]
     assert first.startswith("unavailable: the database does not answer (SQLITE_")
     assert second.startswith("available again after: the database does not answer (SQLITE_")
+
+
+def test_after_a_full_disk_a_collector_is_ready_once_a_report_fits(database, store, monkeypatch):
+    if not database.startswith("sqlite"):
+        return
+    free = 0
+    monkeypatch.setattr(
+        "halftruth_collector.store.database.shutil.disk_usage",
+        lambda _: SimpleNamespace(free=free),
+    )
+    # Free space is no question before a disk was full.
+    store.database.check()
+
+    def fill():
+        with store.database.writing() as connection:
+            pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
+            connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
+            try:
+                connection.exec_driver_sql("CREATE TABLE large AS SELECT zeroblob(1000000)")
+            finally:
+                connection.exec_driver_sql("PRAGMA max_page_count = 1000000000")
+
+    with pytest.raises(StoreUnavailable, match="SQLITE_FULL"):
+        fill()
+    # The probe of one row fits.
+    with pytest.raises(StoreUnavailable, match="SQLITE_FULL") as refused:
+        store.database.check()
+    assert refused.value.for_operators.endswith("its disk is still full")
+    free = 2**20
+    store.database.check()
+    free = 0
+    store.database.check()
 
 
 def test_a_lock_that_is_released_in_time_is_waited_for(database, published, held):

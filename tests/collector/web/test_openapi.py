@@ -2,6 +2,7 @@
 
 import json
 import re
+from datetime import UTC, datetime
 from urllib.parse import quote
 
 import jsonschema
@@ -12,6 +13,7 @@ from halftruth_collector import operations
 from halftruth_collector.web.calls import declared
 from halftruth_collector.web.errors import status_of
 from halftruth_collector.web.openapi import CALLERS, document
+from halftruth_shared import Survey
 from halftruth_shared.protocol.sealing import create_sealing_key
 from halftruth_shared.protocol.terms import Terms
 from openapi_spec_validator import OpenAPIV31SpecValidator
@@ -257,15 +259,19 @@ def test_problems_match_their_description(http, store, headers):
     assert problem(add, http.post(path, json=late)) == "survey-closed"
 
 
-def test_responses_match_their_description(filled, headers, places):
+def test_responses_match_their_description(filled, store, headers, places):
     """The calls that close and delete the survey come last."""
+    planned = Survey("planned", "Planned", SURVEY.schema, SURVEY.mechanism)
+    operations.publish_survey(store, planned, Terms(opens_at=datetime(2131, 3, 31, tzinfo=UTC)))
     order = ("closeSurvey", "deleteSurvey")
     bearers = {role: headers(role) for role in {found.role for found in OPERATIONS}}
     for operation in sorted(
         OPERATIONS, key=lambda found: order.index(found.id) if found.id in order else -1
     ):
         body = next(iter(bodies(operation).values()))
-        response = send(filled, operation, bearers[operation.role], body, places)
+        # Only a survey that opens later can be tried.
+        given = places | ({"survey_id": "planned"} if operation.id == "trySurvey" else {})
+        response = send(filled, operation, bearers[operation.role], body, given)
         assert response.status_code == operation.status, (operation.id, response.text)
         content = described(operation)["responses"][str(operation.status)]["content"]
         answer = response.get_json() if response.mimetype == "application/json" else response.text

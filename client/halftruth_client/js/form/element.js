@@ -182,7 +182,7 @@ export class HalftruthForm extends Reflecting {
     const practice = practiceOf(survey.mechanism, view);
     const step = {
       missing,
-      practise: practice && (() => this.#history.go(() => this.show(practiceRound(practice, this.#history.back)))),
+      practise: practice && (() => this.#history.go(() => this.show(practiceRound(practice, this.#history.back)), true)),
       agree: (/** @type {boolean} */ agreed) => {
         this.#agreed = agreed;
       },
@@ -344,6 +344,7 @@ export class HalftruthForm extends Reflecting {
       "div",
       { lang: words.locale, dir: words.direction, class: words.isForeign && "foreign" },
       languages.length > 1 ? languageChooser(languages, choose, words) : null,
+      this.session?.survey?.testOf ? element("p", { class: "problem" }, words.say("test")) : null,
       view,
     );
     const isChoosing = root.activeElement?.matches(".language select");

@@ -6,17 +6,32 @@ const PLACE = "halftruth-page";
 /** Largest number of milliseconds to wait for the browser to go back. */
 const PATIENCE = 1_000;
 
+/** A page: the function that shows it, and whether it can be shown without a check of the one before.
+ * @typedef {{show: () => void, isFree: boolean}} Page */
+
 /** The pages of a form, each with an entry in the browser's history if the form has the attribute
  * `history`. */
 export class PageHistory {
-  /** Functions that show the pages so far.
-   * @type {(() => void)[]} */
+  /** The pages so far.
+   * @type {Page[]} */
   #pages = [];
+  /** The page that was left by the Back button, which Forward leads to.
+   * @type {Page | undefined} */
+  #left = undefined;
+  /** True while an entry ahead is left again, whose page Forward asked for. */
+  #isForward = false;
   #form;
 
-  /** @param {HTMLElement & {hasAnswers: () => boolean}} form */
+  /** @param {HTMLElement & {hasAnswers: () => boolean, root: ShadowRoot}} form */
   constructor(form) {
     this.#form = form;
+  }
+
+  /** Show the page ahead, checked like by the button that leads there. */
+  #forward() {
+    const left = this.#left;
+    if (left?.isFree) this.go(left.show, true);
+    else if (left) /** @type {HTMLElement | null} */ (this.#form.root.querySelector("button.main"))?.click();
   }
 
   /** True if each page has an entry in the browser's history. */
@@ -46,6 +61,7 @@ export class PageHistory {
   /** Forget all pages, and leave the browser's history unchanged. */
   reset() {
     this.#pages = [];
+    this.#left = undefined;
   }
 
   /**
@@ -67,10 +83,11 @@ export class PageHistory {
     }
   }
 
-  /** Show the next page.
-   * @param {() => void} show */
-  go(show) {
-    const place = this.#pages.push(show) - 1;
+  /** Show the next page; `isFree` if no answer has to be checked before.
+   * @type {(show: () => void, isFree?: boolean) => void} */
+  go(show, isFree = false) {
+    this.#left = undefined;
+    const place = this.#pages.push({ show, isFree }) - 1;
     if (this.#isKept()) {
       // Keep the other members, such as those of a router of the page.
       const state = { ...history.state, [PLACE]: place };
@@ -87,17 +104,24 @@ export class PageHistory {
 
   /** @param {number} place Number of a page that was shown before. */
   #return(place) {
+    this.#left = this.#pages[place + 1];
     this.#pages.length = place + 1;
-    this.#pages[place]();
+    this.#pages[place].show();
   }
 
   #travelled = (/** @type {PopStateEvent} */ { state }) => {
     const place = state?.[PLACE];
     const last = this.#pages.length - 1;
+    if (place === last && this.#isForward) {
+      this.#isForward = false;
+      this.#forward();
+    }
     if (place === undefined || place === last || last < 0) return;
-    // Undo the browser's Forward button: only the buttons of the form check the answers.
-    if (place > last) history.go(last - place);
-    else this.#return(place);
+    // Answers are checked by the buttons of the form, so the browser's Forward button presses one.
+    if (place > last) {
+      this.#isForward = true;
+      history.go(last - place);
+    } else this.#return(place);
   };
 
   #ask = (/** @type {BeforeUnloadEvent} */ event) => {
