@@ -53,10 +53,10 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(48)
 _NODES, _WEIGHTS = (_NODES + 1) / 2, _WEIGHTS / 2
 
 #: Largest absolute correlation that is examined. A set that contains it extends to ±1.
-_LARGEST = 0.995
+LARGEST = 0.995
 
 #: Correlations between which the ends of a set are searched.
-_GRID = np.tanh(np.linspace(-np.arctanh(_LARGEST), np.arctanh(_LARGEST), 9))
+_GRID = np.tanh(np.linspace(-np.arctanh(LARGEST), np.arctanh(LARGEST), 9))
 
 #: Smallest share of a cell that is computed from thresholds; smaller ones are rounding errors.
 _LEAST_SHARE = 1e-12
@@ -302,13 +302,18 @@ class Polychoric:
             slope=float(-(form * slopes).sum()),
         )
 
+    def variance_of(self, form: Array, correlation: float) -> float:
+        """Return the variance of a form of the table if the correlation has some value."""
+        null = np.maximum(self.thresholds.shares(correlation), _LEAST_SHARE)
+        return float(form @ covariance_under(self.table, null / null.sum()) @ form)
+
     def statistic(self, correlation: float) -> float:
         """Return the score in standard errors, corrected for skewness."""
         return self.score(correlation).z(self.table)
 
     @cached_property
     def root(self) -> float:
-        """The estimate; ±1 if the score has no root within `_LARGEST`."""
+        """The estimate; ±1 if the score has no root within `LARGEST`."""
         values = [self.score(each).ratio for each in _GRID.tolist()]
         if not np.isfinite(values).all():
             return math.nan
@@ -337,7 +342,7 @@ class Polychoric:
             return ConfidenceSets.intervals(np.nan, np.nan)
         ends = []
         for way in (-1, 1):
-            inside = float(np.clip(self.root, -_LARGEST, _LARGEST))
+            inside = float(np.clip(self.root, -LARGEST, LARGEST))
             beyond = [each for each in _GRID[::way].tolist() if way * (each - inside) > 0]
             end = float(way)
             for each in beyond:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 #: Planned quantities: margins of error of a share, of a mean as a part of its range, of a share
 #: within a group, of a difference between two groups, and of an odds ratio, as a factor; and the
-#: smallest share, difference and Cramér's V that a test at 5 % detects with a power of 80 %.
+#: smallest share, difference, Cramér's V and correlation of two scales that a test at 5 % detects
+#: with a power of 80 %.
 Planned = Literal[
     "share",
     "detectable_share",
@@ -25,6 +26,7 @@ Planned = Literal[
     "difference",
     "detectable_difference",
     "detectable_association",
+    "detectable_correlation",
     "odds_ratio",
 ]
 

@@ -25,7 +25,7 @@ from ..answers import answer_codes, nothing_missing
 from ..automatic import FEW_PREDICTORS, determines_regression, modelled
 from ..bounds import Array, normal_quantile
 from ..contrasts import compare_groups, shares_within
-from ..derived import merged
+from ..derived import merged, restricted
 from ..distribution import means_of, scale_of
 from ..domain import Domain
 from ..equation import Equation, equation
@@ -39,6 +39,7 @@ from ..model import shares as modelled_shares
 from ..model.fit import schema_of
 from ..reconstruction import of_perturbation
 from ..regression import fit_table
+from ..scales import LARGEST, Binormal, Polychoric
 from ..subgroups import Groups
 from ..table import COVARIANCE_CELLS, Table
 from ..variances import UnitVariance
@@ -370,6 +371,44 @@ class Expectation:
         needed = float(scipy.special.chndtrinc(limit, freedom, 1 - POWER))
         v = math.sqrt(needed / information / (min(rows, columns) - 1))
         return v if v <= 1 else math.inf
+
+    def detectable_correlation(self, first: str, second: str) -> float:
+        """Return the polychoric correlation of two scales that is detected with `POWER`.
+
+        The test is the score test that it is 0. The answers have their assumed shares.
+        """
+        names = [first, second]
+        shares, kept = self.shares(names), []
+        for axis, name in enumerate(names):
+            attribute = self.schema.attributes[self.schema.position(name)]
+            margin = shares.sum(axis=1 - axis)
+            kept.append([code for code in answer_codes(attribute) if margin[code] > _ROUNDING])
+        if min(map(len, kept)) < 2:
+            return math.inf
+        independent = np.multiply.outer(shares.sum(axis=1), shares.sum(axis=0))
+        inside, answered = np.ix_(*kept), independent[np.ix_(*kept)]
+        thresholds = Binormal.of_margins(
+            *(answered.sum(axis=1 - axis) / answered.sum() for axis in range(2))
+        )
+
+        def expected(correlation: float) -> Polychoric:
+            people = independent.copy()
+            people[inside] = answered.sum() * thresholds.shares(correlation)
+            return Polychoric(restricted(self._table(names, people), 2, kept))
+
+        null = expected(0.0).score(0.0)
+
+        def excess(correlation: float) -> float:
+            check_deadline()
+            table = expected(correlation)
+            errors = normal_quantile(LEVEL) * math.sqrt(null.variance)
+            variance = table.variance_of(null.form, correlation)
+            errors += scipy.special.ndtri(POWER) * math.sqrt(max(variance, 0.0))
+            return float(table.score(0.0).value - errors)
+
+        if not null.variance > 0 or excess(LARGEST) < 0:
+            return math.inf
+        return float(scipy.optimize.brentq(excess, 0.0, LARGEST, xtol=_NEAR))
 
     def odds_ratio(self, *names: str) -> float:
         """Return the margin, a factor, of odds ratios of the last question on the other ones.

@@ -53,6 +53,7 @@ _ALL: tuple[Planned, ...] = (
     "difference",
     "detectable_difference",
     "detectable_association",
+    "detectable_correlation",
     "odds_ratio",
 )
 _COMPARED: tuple[Planned, ...] = ("share", "share_within")

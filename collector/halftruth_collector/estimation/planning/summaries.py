@@ -11,6 +11,7 @@ from halftruth_shared.analyses.plan import Planned, PlannedMargin, PlanQuery
 
 from ..bounds import optional
 from ..distribution import scale_of
+from ..scales import are_scales
 from .margins import OF_RARE, Expectation, People, PlannedTables
 from .sets import USUAL_LENGTHS, sets_of
 
@@ -115,8 +116,11 @@ class Chosen:
             return [(name,) for (name,) in self.questions if self._is_numeric(name)]
         if quantity == "odds_ratio" and self.query.outcome is not None:
             return [(*(self.query.predictors or ()), self.query.outcome)]
-        if quantity == "detectable_association":
-            return list({frozenset(pair): pair for pair in self.pairs}.values())
+        if quantity in ("detectable_association", "detectable_correlation"):
+            unordered = list({frozenset(pair): pair for pair in self.pairs}.values())
+            if quantity == "detectable_association":
+                return unordered
+            return [pair for pair in unordered if are_scales(self.survey.schema, pair)]
         return self.pairs
 
     def _is_numeric(self, name: str) -> bool:

@@ -24,6 +24,7 @@ NAMES: dict[Planned, str] = {
     "difference": "difference of two groups",
     "detectable_difference": "detectable difference",
     "detectable_association": "detectable association",
+    "detectable_correlation": "detectable correlation",
     "mean": "mean, of its range",
     "odds_ratio": "odds ratio, a factor",
 }
@@ -35,7 +36,12 @@ _UNKNOWN = "unknown"
 _AT_RARE = f"at {percent(RARE)}"
 
 #: Quantities that are the smallest detectable effects, not margins of error.
-_DETECTABLE = ("detectable_share", "detectable_difference", "detectable_association")
+_DETECTABLE = (
+    "detectable_share",
+    "detectable_difference",
+    "detectable_association",
+    "detectable_correlation",
+)
 
 
 def planned_table(result: PlanResult) -> tuple[list[str], list[list[str]]]:
@@ -229,7 +235,7 @@ def formatted(quantity: Planned, width: float | None) -> str:
             return percent(width, 1)
         case "detectable_difference":
             return half_width(width).removeprefix("±")
-        case "detectable_association":
+        case "detectable_association" | "detectable_correlation":
             return number(float(f"{width:.2g}"))
         case "odds_ratio":
             return number(float(f"{width:.3g}"))
