@@ -16,6 +16,7 @@ from halftruth_shared.results.showing import html_table, text_table
 
 from .analyses import Analyses, SurveyAnalyses
 from .catalog import Catalog
+from .errors import check_id, check_kind, check_survey
 from .questions import Questions
 from .transport import Transport
 
@@ -58,6 +59,7 @@ class Analyst(Analyses):
         timeout: float = 60.0,
         session: requests.Session | None = None,
     ) -> None:
+        check_kind(token, str, "token", "the token of an analyst as text")
         self._transport = Transport(
             url,
             token=token,
@@ -82,6 +84,8 @@ class Analyst(Analyses):
         ------
         RequestRefused, CollectorUnavailable
         """
+        check_id(survey)
+        check_kind(query, Query, "query", "a Query, such as a TableQuery")
         kind = type(query)
         return self._transport.get(
             survey_path(survey, name_of(kind)), result_of(kind), write(query)
@@ -105,6 +109,7 @@ class Analyst(Analyses):
             If the digest does not match the survey.
         RequestRefused, CollectorUnavailable
         """
+        check_id(id)
         return SurveyAnalyst(self, Catalog(self._transport, ()).fetch(id).survey)
 
     def plan(
@@ -124,6 +129,7 @@ class Analyst(Analyses):
         ------
         ParameterError, RequestRefused, CollectorUnavailable
         """
+        check_survey(survey)
         query = make(PlanQuery, {"respondents": respondents, **parameters})
         request = PlanRequest(
             survey=msgspec.Raw(survey.canonical_json), **msgspec.structs.asdict(query)

@@ -30,7 +30,17 @@ from .delivery import (
     without_number,
 )
 from .drawing import DrawnReport, PersonRecord, Unsettled, draw
-from .errors import AnsweredBefore, CollectorUnavailable, RequestRefused, SurveyRefused
+from .errors import (
+    AnsweredBefore,
+    CollectorUnavailable,
+    RequestRefused,
+    SurveyRefused,
+    check_callable,
+    check_id,
+    check_kind,
+    check_respondent,
+    check_texts,
+)
 from .ledger import Ledger, LedgerEntry
 from .policy import PrivacyPolicy
 
@@ -180,6 +190,9 @@ class Client:
             If the response is not a valid survey; or if there is no outbox, which a `respondent`
             and a survey of a series require.
         """
+        check_id(id)
+        if respondent is not None:
+            check_respondent(respondent)
         outbox = None if respondent is None else self._outbox_for("respondent")
         entry = self._catalog.fetch(id)
         self._policy.check(entry.survey)
@@ -204,6 +217,7 @@ class Client:
 
         It has all reports in the outbox, to surveys of any collector.
         """
+        check_respondent(respondent)
         return self._outbox_for("respondent").ledger(respondent)
 
     def forget_ledger(self, respondent: str) -> None:
@@ -213,6 +227,7 @@ class Client:
         total limits earlier and later reports together. The reports are kept, so no survey is
         answered twice.
         """
+        check_respondent(respondent)
         self._outbox_for("respondent").forget_ledger(respondent)
 
     def _outbox_for(self, what: str) -> "Outbox":
@@ -304,8 +319,7 @@ class Client:
         invitation: str | None,
     ) -> Submission:
         """Send the stored report of a respondent; if there is none, draw and store it first."""
-        if not isinstance(respondent, str) or not respondent:
-            raise ParameterError("respondent: expected text that is not empty", field="respondent")
+        check_respondent(respondent)
         outbox = self._outbox_for("respondent")
         report = outbox.find(survey.id, respondent)
         if report is None:
@@ -421,6 +435,9 @@ class Client:
         """
         self._policy.check(survey)
         self._check_uncounted(survey)
+        if invitations is not None and not isinstance(invitations, Iterable):
+            check_texts(invitations, "invitations", "invitations")
+        check_callable(progress, "progress", "a function of the number of reports of a batch")
         codes = None if invitations is None else list(invitations)
         check_form(codes or [])
         drawn = draw(survey, records, self._unsettled, codes)
@@ -592,6 +609,7 @@ def _open_outbox(path: str | Path) -> "Outbox":
     # Import here, since a client without a file needs no SQLite.
     from .outbox import Outbox
 
+    check_kind(path, (str, Path), "outbox", "a file for reports, as str or Path")
     return Outbox(path)
 
 

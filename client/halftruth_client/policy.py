@@ -7,7 +7,7 @@ from halftruth_shared import ParameterError, Survey
 from halftruth_shared.acceptance import apply_limit
 from halftruth_shared.rational import Rational, format_approximately, parse_rational
 
-from .errors import SurveyRefused
+from .errors import SurveyRefused, check_survey, check_texts
 
 
 class PrivacyPolicy:
@@ -29,16 +29,15 @@ class PrivacyPolicy:
         self._max_gamma = _parse_limit(max_gamma, "max_gamma")
         self._max_answer_gamma = _parse_optional(max_answer_gamma, "max_answer_gamma")
         self.max_total_gamma = _parse_optional(max_total_gamma, "max_total_gamma")
-        if isinstance(unprotected, str):
-            raise ParameterError("unprotected: expected a list of names", field="unprotected")
-        if isinstance(digests, str):
-            raise ParameterError("digests: expected a list of digests", field="digests")
+        check_texts(unprotected, "unprotected", "names")
+        check_texts(digests, "digests", "digests")
         self.unprotected = frozenset(unprotected)
         self._digests, self._is_signed = frozenset(digests), is_signed
         self._approved: set[str] = set()
 
     def check(self, survey: Survey) -> None:
         """Raise `SurveyRefused` unless a survey satisfies the policy."""
+        check_survey(survey)
         if survey.digest in self._approved:
             return
         if survey.mechanism.randomized_by != "device":

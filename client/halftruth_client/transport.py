@@ -19,7 +19,7 @@ from urllib3.exceptions import MaxRetryError
 from urllib3.response import BaseHTTPResponse
 from urllib3.util.retry import Retry
 
-from .errors import CollectorUnavailable, RequestRefused
+from .errors import CollectorUnavailable, RequestRefused, check_kind, check_number
 
 _RETRIED = (429, 502, 503, 504)
 
@@ -83,6 +83,14 @@ class Transport:
         session: requests.Session | None = None,
         decode: Decode = _decode_plain,
     ) -> None:
+        check_kind(url, str, "url", "the collector's address as text")
+        if token is not None:
+            check_kind(token, str, "token", "a bearer token as text")
+        check_number(retries, "retries", int)
+        check_number(backoff, "backoff", float)
+        check_number(timeout, "timeout", float)
+        if session is not None:
+            check_kind(session, requests.Session, "session", "a requests.Session")
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ParameterError(

@@ -1,7 +1,7 @@
 """Base of every message, and the message about an error."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Annotated
 
 import msgspec
@@ -69,10 +69,9 @@ def check_hexadecimal(field: str, text: str) -> None:
 
 def check_operator_keys(operator_keys: Collection[str]) -> frozenset[str]:
     """Check the operator keys that a caller pins, and return them; ParameterError if invalid."""
-    pins = frozenset(operator_keys)
-    if isinstance(operator_keys, str) or not all(
-        isinstance(key, str) and _HEX_32.fullmatch(key) for key in pins
-    ):
+    is_list = isinstance(operator_keys, Iterable) and not isinstance(operator_keys, str)
+    pins = frozenset(operator_keys) if is_list else frozenset()
+    if not is_list or not all(isinstance(key, str) and _HEX_32.fullmatch(key) for key in pins):
         raise ParameterError(
             "operator_keys: expected a list of public keys, each of 64 lower-case hexadecimal"
             " digits",
