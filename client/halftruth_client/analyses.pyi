@@ -116,12 +116,14 @@ class Analyses:
         confidence: float = ...,
         target: Literal["population", "respondents"] = ...,
         max_length: int | None = ...,
+        all_answers: bool = ...,
         estimate: Literal["moment", "likelihood", "model"] = ...,
         interactions: _Terms = ...,
         modelled: _Names | None = ...,
         length: int | None = ...,
         attribute: _Asked | None = ...,
         decision: Literal["frequent", "undecided"] | None = ...,
+        sort: Literal["support", "departure"] = ...,
     ) -> Result[ItemsetsQuery]:
         """Itemsets whose support reaches a threshold, each with its bounds and a decision."""
     def measures(
@@ -198,6 +200,7 @@ class Analyses:
         target: Literal["population", "respondents"] = ...,
         min_support: float = ...,
         max_length: int | None = ...,
+        all_answers: bool = ...,
         antecedent: _Item = ...,
         consequent: _Item = ...,
         min_confidence: float = ...,
@@ -321,12 +324,14 @@ class SurveyAnalyses:
         confidence: float = ...,
         target: Literal["population", "respondents"] = ...,
         max_length: int | None = ...,
+        all_answers: bool = ...,
         estimate: Literal["moment", "likelihood", "model"] = ...,
         interactions: _Terms = ...,
         modelled: _Names | None = ...,
         length: int | None = ...,
         attribute: _Asked | None = ...,
         decision: Literal["frequent", "undecided"] | None = ...,
+        sort: Literal["support", "departure"] = ...,
     ) -> Result[ItemsetsQuery]:
         """Itemsets whose support reaches a threshold, each with its bounds and a decision."""
     def measures(
@@ -396,6 +401,7 @@ class SurveyAnalyses:
         target: Literal["population", "respondents"] = ...,
         min_support: float = ...,
         max_length: int | None = ...,
+        all_answers: bool = ...,
         antecedent: _Item = ...,
         consequent: _Item = ...,
         min_confidence: float = ...,
