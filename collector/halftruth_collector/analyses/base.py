@@ -40,7 +40,7 @@ from ..estimation.automatic import modelled
 from ..estimation.bounds import Array, normal_quantile
 from ..estimation.design_fit import contradictions
 from ..estimation.groups import combines, survey_in_groups
-from ..estimation.measures import ALIASES, MEASURE_NAMES, ORDERED_NAMES, SCALE_NAMES
+from ..estimation.measures import ALIASES, CRAMERS_V, MEASURE_NAMES, ORDERED_NAMES, SCALE_NAMES
 from ..estimation.model import LoglinearModel, cached_model, completed, described
 from ..estimation.model.fit import MODEL_CELLS
 from ..estimation.reconstruction import of_table, reconstruction
@@ -571,7 +571,8 @@ def middle_answer(attribute: Attribute) -> str:
 def choices(field: Field, survey: Survey | None = None) -> tuple[str, ...]:
     """List the values that a field accepts, if possible; for names, those of a survey."""
     if field.of == "measure":
-        return (*field.choices, *MEASURE_NAMES, *ORDERED_NAMES, *SCALE_NAMES, *ALIASES)
+        of_tables = (*MEASURE_NAMES, CRAMERS_V.name, *ORDERED_NAMES, *SCALE_NAMES)
+        return (*field.choices, *of_tables, *ALIASES)
     if field.of == "attribute" and survey is not None:
         return survey.schema.names
     if field.of == "question" and survey is not None:

@@ -49,8 +49,8 @@ def compute(counted: AnalysisContext, query: MeasuresQuery) -> Result[MeasuresQu
             )
         pairs = estimate_associations(estimator, names, query.confidence)
         caveats = [note("adjusted", rate=1 - query.confidence, what="pair")]
-        if pairs.texts("quantity").equals("concentration").any():
-            caveats.insert(0, note("concentration"))
+        if pairs.texts("quantity").equals("cramers_v").any():
+            caveats.insert(0, note("cramers_v"))
         if pairs.texts("quantity").equals("polychoric").any():
             caveats.insert(0, note("polychoric"))
         rare = rare_answers(estimator, names)
@@ -182,7 +182,13 @@ _SCALES: dict[str, tuple[float | None, tuple[str, ...]]] = {
     ),
     "Information and explained variation: never negative in truth, and 0 when independent": (
         0,
-        ("mutual_information", "uncertainty_coefficient", "concentration", "j_measure"),
+        (
+            "cramers_v",
+            "mutual_information",
+            "uncertainty_coefficient",
+            "concentration",
+            "j_measure",
+        ),
     ),
     "Measures that grow with the number of reports (not tests)": (
         None,
@@ -203,10 +209,10 @@ _MAPS = (
         "Associations of scales: polychoric correlation, from −1 to 1",
     ),
     (
-        "concentration",
-        "concentration τ",
-        "Associations of {which} pairs: concentration τ, from 0 (none) to 1 (the row determines the"
-        " column)",
+        "cramers_v",
+        "Cramér’s V",
+        "Associations of {which} pairs: Cramér’s V, from 0 (none) to 1 (one answer determines the"
+        " other)",
     ),
 )
 

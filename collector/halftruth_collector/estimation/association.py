@@ -28,6 +28,7 @@ from .estimator import Estimator
 from .independence import Departures, JointTest
 from .intervals import ConfidenceSets
 from .measures import (
+    CRAMERS_V,
     MEASURE_NAMES,
     OF_MANY,
     ORDERED_NAMES,
@@ -47,7 +48,7 @@ from .selection import adjusted_p_values
 from .table import Table
 
 #: Every measure that a table may have.
-ALL = (*MEASURE_NAMES, *ORDERED_NAMES)
+ALL = (*MEASURE_NAMES, CRAMERS_V.name, *ORDERED_NAMES)
 
 #: A variance of a measure below this fraction of the variances of the cells is rounding error.
 _CANCELLED = 1e-12
@@ -180,13 +181,28 @@ def evaluate(measure: Measure, tables: Batch, name: str | None = None) -> Estima
         reason = np.where(np.isfinite(plain) & ~estimable, unclear, reason)
     known, sets = reason < 0, found.sets
     error = np.where(known & estimable, error, np.nan)
-    return replace(
+    found = replace(
         found,
         value=np.where(known, found.value, np.nan),
         standard_error=error,
         sets=lambda quantile: sets(quantile).where(~np.isnan(error)),
         undefined=Texts(reason, REASONS),
     )
+    return _root(found) if measure.root else found
+
+
+def _root(squares: Estimates) -> Estimates:
+    """Return the square roots of estimates; the error of a root is unknown at 0."""
+    value, sets = np.sqrt(squares.value), squares.sets
+
+    def of_roots(quantile: float) -> ConfidenceSets:
+        found = sets(quantile)
+        return ConfidenceSets.intervals(np.sqrt(found.lower), np.sqrt(found.upper))
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = squares.standard_error / (2 * value)
+    error = np.where(value > 0, error, np.nan)
+    return replace(squares, value=value, standard_error=error, sets=of_roots)
 
 
 def _ratio(of: Quantity, factors: Callable[[Cells], Factors], tables: Batch) -> Estimates:
@@ -331,10 +347,9 @@ def estimate_associations(
     """Estimate the association of every ordered pair of attributes.
 
     Of two scales it is the polychoric correlation, with its test (see `scales`). Of others it is
-    Goodman and Kruskal's τ (concentration), the proportional reduction of the Gini index of the
-    second attribute if the first is known (Guo Table 3.6). Unlike measures with logarithms, it is
-    defined for negative estimates of cells. Its p-values are those of `JointTest`, which uses all
-    answers; for τ, the `rare_answers` are merged.
+    Cramér's V, corrected for bias. Unlike measures with logarithms, it is defined for negative
+    estimates of cells. Its p-values are those of `JointTest`, which uses all answers; for V, the
+    `rare_answers` are merged.
 
     Rows are in the order of ``permutations(names, 2)``. Pairs that depend on each other by design
     are not tested. Pairs that the reports do not identify are undefined.
@@ -370,7 +385,7 @@ def estimate_associations(
     # The last place is that of the pairs without a test.
     tests = [places.get(frozenset(pair), -1) for pair in every]
     return msgspec.structs.replace(
-        _concentrations(coarse, names, confidence, correlated),
+        _strengths(coarse, names, confidence, correlated),
         p_value=np.append(p_values, np.nan)[tests],
         adjusted_p_value=np.append(adjusted_p_values(p_values), np.nan)[tests],
         moved_by=np.append(moved, np.nan)[tests],
@@ -397,17 +412,17 @@ def by_design(schema: Schema, one: str, other: str) -> bool:
     return other in schema.dependents(one) or one in schema.dependents(other)
 
 
-def _concentrations(
+def _strengths(
     tables: Mapping[tuple[str, str], Table],
     names: Sequence[str],
     confidence: float,
     others: Mapping[int, EstimateColumns],
 ) -> EstimateColumns:
-    """Return τ of every ordered pair, undefined for pairs without a table.
+    """Return V of every ordered pair, undefined for pairs without a table.
 
     Some places of ``permutations(names, 2)`` have `others` instead.
     """
-    measure = find_measure("concentration")
+    measure = CRAMERS_V
     places = [*permutations(names, 2)]
     # Tables of the same shape form a batch.
     batches: dict[tuple[int, ...], list[tuple[int, Table, bool]]] = defaultdict(list)

@@ -187,6 +187,8 @@ class Measure:
         Its denominators; None for the share of every category.
     logarithms : bool
         Whether it has logarithms of cells, which are not usable for a cell that can be 0.
+    root : bool
+        Whether the measure is the square root of what `of` computes, after its correction.
     to_expected : bool
         Whether it is the ratio of a share to that of independent answers. Its margin is that of
         the share relative to the expected share: the error of the ratio itself is small if the
@@ -202,6 +204,7 @@ class Measure:
     slopes: Callable[[Cells, float], Any] | None = None
     denominators: Callable[[Cells], Sequence[Any]] | None = None
     logarithms: bool = False
+    root: bool = False
     to_expected: bool = False
 
     def quantity(self, cells: Cells, n: float) -> Quantity:
@@ -274,6 +277,15 @@ def _chi_squared_slopes(t: Cells, n: float) -> Any:
     parts, axes = t.table**2 / t.expected, range(len(t.margins))
     falls = [_sum(parts, *(a for a in axes if a != axis)) / m for axis, m in enumerate(t.margins)]
     return n * (2 * t.table / t.expected - reduce(add, falls))
+
+
+def _cramers_squared(t: Cells, n: float) -> Any:
+    """V² = φ²/(min(r, c) − 1), with φ² = χ²/n."""
+    return _chi_squared(t, 1.0) / (min(t.sizes) - 1)
+
+
+def _cramers_slopes(t: Cells, n: float) -> Any:
+    return _chi_squared_slopes(t, 1.0) / (min(t.sizes) - 1)
 
 
 def _information_slopes(t: Cells, n: float) -> Any:
@@ -421,6 +433,17 @@ MEASURES = (
     ),
 )
 
+#: Cramér's V (1946), corrected for bias as its square is (Bergsma 2013 for plain samples). It has
+#: no direction, and is comparable between tables of different size.
+CRAMERS_V = Measure(
+    "cramers_v",
+    "categories",
+    _cramers_squared,
+    _NEVER_NEGATIVE,
+    slopes=_cramers_slopes,
+    root=True,
+)
+
 #: Measures of two attributes with ordered answers (Goodman & Kruskal 1954; Kendall 1945;
 #: Somers 1962, of the second attribute on the first).
 ORDERED = (
@@ -441,7 +464,7 @@ ORDERED_NAMES = tuple(measure.name for measure in ORDERED)
 #: Names of measures of two scales (see `scales`), which follow all others.
 SCALE_NAMES = ("polychoric", "score_correlation")
 
-_BY_NAME = {measure.name: measure for measure in (*MEASURES, *ORDERED)}
+_BY_NAME = {measure.name: measure for measure in (*MEASURES, CRAMERS_V, *ORDERED)}
 _BY_NAME |= {alias: _BY_NAME[name] for alias, name in ALIASES.items()}
 
 #: All names of measures.

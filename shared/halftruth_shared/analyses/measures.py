@@ -26,14 +26,13 @@ class MeasuresQuery(AnsweredQuery[Result[Any]], frozen=True, kw_only=True):
     """Association measures of two questions, or the map of associations of every pair.
 
     The result of two attributes has all measures of their table, and the result of more attributes
-    the requested measures. The map has Goodman–Kruskal τ (*concentration*) of every ordered pair:
-    the relative reduction of the Gini index of `column` given `row`. Its p-value is that of the
-    cell with the strongest evidence against independence, with Bonferroni's correction for the
-    cells of the pair. Two scales, which are ordered questions of three answers or more, have their
-    *polychoric* correlation there, with the test that it is 0, and among their measures also the
-    correlation of ranks (*score_correlation*), whose p-value is of the test for trend. Intervals of
-    ratios are on the logarithmic scale. Nonnegative measures that are 0 at independence are
-    corrected for bias and truncated at 0.
+    the requested measures. The map has Cramér's V of every pair, corrected for bias. Its p-value is
+    that of the cell with the strongest evidence against independence, with Bonferroni's correction
+    for the cells of the pair. Two scales, which are ordered questions of three answers or more,
+    have their *polychoric* correlation there, with the test that it is 0, and among their measures
+    also the correlation of ranks (*score_correlation*), whose p-value is of the test for trend.
+    Intervals of ratios are on the logarithmic scale. Nonnegative measures that are 0 at
+    independence are corrected for bias and truncated at 0.
     """
 
     needs_many_tables: ClassVar[bool] = True
@@ -53,13 +52,13 @@ class MeasuresQuery(AnsweredQuery[Result[Any]], frozen=True, kw_only=True):
 #: Sentences of the caveats of this analysis.
 CAVEATS: Sentences = {
     "merged": lambda labels, groups: (
-        "Rare answers were merged for τ, by their shares alone:"
+        "Rare answers were merged for V, by their shares alone:"
         f" {few([*map(labels.quoted_items, groups)])}. The p-values are for all answers."
     ),
-    "concentration": lambda _: (
-        "Goodman and Kruskal’s τ, corrected for chance: the share by which the Gini index of the"
-        " column question falls if the answer to the row question is known. A pair that is not"
-        " significant may still be associated; the reports cannot show it."
+    "cramers_v": lambda _: (
+        "Cramér’s V is the root of χ²/N over its largest value; that of no association is 0, since"
+        " its bias is removed. A pair that is not significant may still be associated; the reports"
+        " cannot show it."
     ),
     "polychoric": lambda _: (
         "The polychoric correlation is that of two normal variables behind the ordered answers,"

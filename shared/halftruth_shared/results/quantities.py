@@ -164,6 +164,7 @@ _SYMBOLS = {
     "piatetsky_shapiro": "Piatetsky-Shapiro",
     "j_measure": "J-measure",
     "goodman_kruskal_gamma": "Goodman and Kruskal’s γ",
+    "cramers_v": "Cramér’s V",
     "tau_b": "Kendall’s τ_b",
     "somers_d": "Somers’ d",
 }

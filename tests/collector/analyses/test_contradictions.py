@@ -120,7 +120,7 @@ def walk(part, path=()):
 
 #: Ranges, other than −1 to 1, of measures of two questions with two answers each.
 MEASURES = {
-    **dict.fromkeys(("jaccard", "cosine", "laplace", "concentration"), (0, 1)),
+    **dict.fromkeys(("jaccard", "cosine", "laplace", "concentration", "cramers_v"), (0, 1)),
     **dict.fromkeys(("mutual_information", "uncertainty_coefficient", "j_measure"), (0, 1)),
     **dict.fromkeys(("odds_ratio", "interest", "conviction"), (0, math.inf)),
     "collective_strength": (0, math.inf),

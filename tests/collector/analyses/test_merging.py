@@ -229,11 +229,11 @@ def test_the_map_of_census_has_all_associations_by_merging_rare_answers(longest,
     assert {"race", "age"} <= set(merge)
     plain = Estimator(survey, counts)
     pairs = permutations(CENSUS.names, 2)
-    alone = [measures_of(plain, pair, measures=["concentration"]).value[0] for pair in pairs]
+    alone = [measures_of(plain, pair, measures=["cramers_v"]).value[0] for pair in pairs]
     assert np.isnan(alone).sum() == undefined
     # The same as if the groups are named, independent of the other attributes.
     pair = ["sex", "race"]
-    named = measures_of(plain.merged(merge), pair, measures=["concentration"])
+    named = measures_of(plain.merged(merge), pair, measures=["cramers_v"])
     place = [(row["row"], row["column"]) for row in result.rows].index(tuple(pair))
     np.testing.assert_allclose(named.value, result.estimates.value[place], rtol=1e-12, atol=1e-15)
     assert rare_answers(plain, pair) == {"race": merge["race"]}

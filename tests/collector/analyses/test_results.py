@@ -62,7 +62,7 @@ def test_measures_are_those_of_the_estimator(study):
     result = answer(analysis, counted, query)
     alone = aimed(counted.estimator, "respondents")
     assert whole(result.estimates) == measures_of(alone, ["smoker", "vote"])
-    assert result.find("concentration", row="smoker", column="vote").value > 0
+    assert result.find("cramers_v", row="smoker", column="vote").value > 0
 
 
 @pytest.mark.parametrize(

@@ -136,7 +136,7 @@ FAINT = Reports(
 )
 
 #: Quantities whose rows have the tests of these headlines.
-TESTED = ("difference", "odds_ratio", "share", "concentration", "mean_difference", "coefficient")
+TESTED = ("difference", "odds_ratio", "share", "cramers_v", "mean_difference", "coefficient")
 
 GROUPS = {"answer": {"q2": "c0"}, "groups": "q0"}
 

@@ -6,7 +6,14 @@ from itertools import permutations
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
-from halftruth_collector.estimation.measures import MEASURES, OF_MANY, ORDERED, Cells
+from halftruth_collector.estimation.association import Batch, evaluate
+from halftruth_collector.estimation.measures import (
+    MEASURES,
+    OF_MANY,
+    ORDERED,
+    Cells,
+    find_measure,
+)
 from halftruth_shared import DomainTooLarge, GammaDiagonal, RandomizedResponse
 from mined import associations_of, measures_of, rows_of
 from scipy.stats import chi2_contingency
@@ -51,8 +58,11 @@ def assert_formulas(measures, formulas, table, target="population", factors=None
     """Assert that every measure has its formula's value and an error of first or second order."""
     expected, covariance = formulas(table.value), aim(table, target).covariance()
     ratios = set() if factors is None else set(factors(table.value))
-    assert set(measures) == set(expected)
+    assert set(measures) - {"cramers_v"} == set(expected)
     for name, measure in measures.items():
+        if name == "cramers_v":
+            assert_cramers_v(measure, formulas, table, covariance)
+            continue
         if name in FROM_ZERO:
             found = from_zero(lambda t, name=name: formulas(t)[name], table.value, covariance)
         elif name in ratios:
@@ -69,6 +79,21 @@ def assert_formulas(measures, formulas, table, target="population", factors=None
         assert errors[name in ratios] == pytest.approx(error, rel=1e-6), name
         assert errors[name not in ratios] is None
         assert ends_of(measure.interval) == pytest.approx(interval, rel=1e-6, abs=1e-8), name
+
+
+def assert_cramers_v(measure, formulas, table, covariance):
+    """Assert that V is the root of χ²/N over its largest value, corrected before."""
+    most = N * (min(table.value.shape) - 1)
+    square, error, ends = from_zero(
+        lambda t: formulas(t)["chi_squared"] / most, table.value, covariance
+    )
+    assert measure.value == pytest.approx(math.sqrt(square), rel=1e-6, abs=1e-9)
+    lower, upper = np.sqrt(ends)
+    assert measure.interval == pytest.approx((lower, min(upper, 1.0)), rel=1e-6, abs=1e-8)
+    if square > 0:
+        assert measure.standard_error == pytest.approx(error / 2 / math.sqrt(square), rel=1e-6)
+    else:
+        assert measure.standard_error is None
 
 
 def of_pair(t):
@@ -167,19 +192,39 @@ def test_a_table_too_large_for_its_covariance_is_refused():
         measures_of(estimator, ["a", "b"])
 
 
-def test_associations_are_the_concentration_of_every_ordered_pair():
+def test_associations_are_cramers_v_of_every_pair():
     shares = np.random.default_rng(5).dirichlet(np.full(12, 6.0)).reshape(2, 3, 2)
     estimator = estimator_of(survey_of(2, 3, 2), shares)
     found = rows_of(associations_of(estimator))
     assert len(found) == 6
     for pair, estimate in zip(permutations("abc", 2), found, strict=True):
         table = estimator.table(list(pair))
-        value, *_ = from_zero(
-            lambda t: of_categories(t)["concentration"],
-            table.value,
-            table.covariance(),
-        )
-        assert estimate.value == pytest.approx(value)
+        assert estimate.quantity == "cramers_v"
+        assert_cramers_v(estimate, of_categories, table, table.covariance())
+
+
+@pytest.mark.parametrize("strength", [0.0, 0.2])
+def test_cramers_v_without_noise_has_the_correction_of_bergsma(strength):
+    """And the intervals hold V of the population at their level."""
+    rng = np.random.default_rng(6)
+    rows, columns = np.array([0.5, 0.3, 0.2]), np.array([0.25, 0.35, 0.2, 0.2])
+    true = (1 - strength) * np.outer(rows, columns)
+    true[:, :3] += strength * np.diag(rows)
+    expected = np.outer(true.sum(1), true.sum(0))
+    of_population = math.sqrt(((true - expected) ** 2 / expected).sum() / 2)
+    survey = survey_of(3, 4, keep="0.999999999999")
+    covered = 0
+    for _ in range(60):
+        sample = rng.multinomial(N, true.ravel()).reshape(true.shape)
+        table = estimator_of(survey, sample / N).table(["a", "b"])
+        batch = Batch.of_tables(table.value[..., None], table.covariance()[None], N)
+        found = evaluate(find_measure("cramers_v"), batch)
+        plain = chi2_contingency(sample, correction=False).statistic / N
+        bergsma = max(0.0, plain - 2 * 3 / (N - 1)) / 2
+        assert found.value[0] ** 2 == pytest.approx(bergsma, abs=4 / N)
+        sets = found.interval(0.95)
+        covered += bool(sets.lower[0] <= of_population <= sets.upper[0])
+    assert covered >= 60 * 0.95 - 3 * math.sqrt(60 * 0.95 * 0.05)
 
 
 def test_associations_of_too_many_attributes_are_refused(make_survey):

@@ -228,7 +228,7 @@ def test_only_ordered_questions_of_three_answers_are_scales():
         estimate_scales(estimator, ["x", "party"], "polychoric")
 
 
-def test_the_map_has_correlations_of_scales_and_concentrations_of_others():
+def test_the_map_has_correlations_of_scales_and_cramers_v_of_others():
     attributes = [*scales(("x", "y"), collapsed=GROUPS), Attribute("sex", ["m", "f"])]
     survey = survey_of(attributes)
     rng = np.random.default_rng(2)
@@ -238,7 +238,7 @@ def test_the_map_has_correlations_of_scales_and_concentrations_of_others():
     counts = Counts.from_reports(survey, survey.perturbation.reports(codes, rng))
     estimator = Estimator(survey_in_groups(survey), counts)
     rows = rows_of(associations_of(estimator))
-    of = ["polychoric", "concentration", "polychoric", *["concentration"] * 3]
+    of = ["polychoric", "cramers_v", "polychoric", *["cramers_v"] * 3]
     assert [row.quantity for row in rows] == of
     alone = estimate_scales(estimator, ["x", "y"], "polychoric")
     assert rows[0].value == rows[2].value == alone.value[0]
