@@ -132,7 +132,7 @@ def test_shares_within_a_group_are_conditional_on_the_group_and_on_answering(
 
 
 def test_itemsets_of_any_length_are_decided_by_their_own_intervals(study_of_pairs):
-    result = asked("itemsets", study_of_pairs, min_support=0.05)
+    result = asked("itemsets", study_of_pairs, min_support=0.05, all_answers=True)
     lengths = {len(row["itemset"]) for row in result.rows}
     assert lengths == {1, 2, 3, 4}
     for itemset in result.rows[:: len(result.rows) // 12]:
