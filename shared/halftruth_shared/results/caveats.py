@@ -224,14 +224,20 @@ def _false_reports(_: Labels, weakest: int, rows: int, finding: int | None = Non
     'About 47 false reports would undo the finding, and 9 the weakest of 5 significant estimates.'
     >>> _false_reports(NAMES, 12, 1)
     'About 12 false reports would undo the significant estimate.'
+    >>> _false_reports(NAMES, 1, 8)
+    'A single false report would undo the weakest of 8 significant estimates.'
     """
     of_rows = f"the weakest of {number(rows, 0)} significant estimates"
     if rows == 1:
         of_rows = "the significant estimate"
     if finding is None:
-        return f"About {number(weakest, 0)} false reports would undo {of_rows}."
-    said = f"About {number(finding, 0)} false reports would undo the finding"
+        return f"{_about_reports(weakest)} would undo {of_rows}."
+    said = f"{_about_reports(finding)} would undo the finding"
     return f"{said}." if finding <= weakest else f"{said}, and {number(weakest, 0)} {of_rows}."
+
+
+def _about_reports(count: int) -> str:
+    return f"About {number(count, 0)} false reports" if count > 1 else "A single false report"
 
 
 #: Sentence of each caveat, by its code: of several analyses, and what each analysis declares.
