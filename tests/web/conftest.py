@@ -282,7 +282,7 @@ def shown_report(page):
     *report, learnt = page.locator(".card.sent dd").all_text_contents()
     # Shown on demand: it is easily taken for the probability of the answers.
     expect(page.locator(".often .card")).to_be_hidden()
-    assert "with your answers: " in page.locator(".often dd").text_content()
+    assert "with your answers: " in page.locator(".often dd").first.text_content()
     assert "Of 100 people who send the same report, at most " in learnt
     return [text.split("\n")[0] for text in report]
 

@@ -284,7 +284,8 @@ test("receipts state how often other answers give the same report, and name the 
       for (const report of reports) {
         const values = report.split(",").map(Number);
         const about = survey.mechanism.contents(values).symbol?.positions ?? [];
-        for (const { label, value } of receipt(survey, { values, sent: true }, words)) {
+        const lines = receipt(survey, { values, sent: true }, words);
+        for (const { label, value } of lines) {
           const j = survey.schema.names.indexOf(label);
           const [, said, of] = value.match(/people with another answer who send this too: (.*) of ([\d,]+)$/) ?? [];
           assert.equal(said !== undefined, j >= 0 && !bare.includes(j), `${name}, ${label}: ${value}`);
@@ -298,27 +299,32 @@ test("receipts state how often other answers give the same report, and name the 
             within(extremes(alike).least, read(least, number), value);
             within(extremes(alike).most, read(most, number), value);
           }
-          if (label !== words.say("says")) continue;
+          if (label !== words.say("says")) {
+            assert.equal(/\bc\d/.test(value), j >= 0);
+            continue;
+          }
           const shares = new Map(
             rows.flatMap((row, i) => (row.has(report) ? [[combination(document, about, records[i]), row.get(report)]] : [])),
           );
           const likelier = [...shares.values()].filter((share) => share.compare(fewest) > 0);
-          const [chance, code] = value.split("\n").slice(-2);
-          assert.deepEqual([chance, code], [words.say("byChance"), words.say("code", { code: String(values.at(-1)) })]);
-          const [count, ...named] = value.split("\n").slice(0, -2).reverse();
+          const { value: count } = lines.find((line) => line.label === words.say("code", { code: String(values.at(-1)) }));
           if (likelier.length === 0) {
-            assert.deepEqual([count, ...named], [words.say("likelierNone")]);
+            assert.deepEqual([count, value], [words.say("likelierNone"), words.say("likelierNone")]);
             continue;
           }
           assert.deepEqual(numbers([{ label: "", value: count }]), [likelier.length, shares.size]);
+          const [first, ...named] = value.split("\n");
+          if (likelier.length > 1) assert.equal(first, words.say("saysOneOf"));
+          else named.unshift(first);
           // The answers, or groups of answers, by the enumerated shares alone.
           const nameOf = (each, i) => {
             const { name, collapsed = {} } = document.attributes[about[i]];
-            return `${name} – ${each in collapsed ? each : `c${each}`}`;
+            const answer = each in collapsed ? each : `c${each}`;
+            return likelier.length > 1 ? answer : `${name} – ${answer}`;
           };
           const owners = [...shares].flatMap(([key, share]) => (share.compare(fewest) > 0 ? [key.split(",")] : []));
-          const listed = named.map((line) => line.replace("• ", "").split(" + "));
-          const found = owners.length > 1 ? listed : [listed.flat().reverse()];
+          const listed = named.map((line) => line.replace("• ", "").split(", "));
+          const found = owners.length > 1 ? listed : [listed.flat()];
           assert.deepEqual(found.map(String).sort(), owners.map((codes) => String(codes.map(nameOf))).sort(), name);
           decoded += 1;
         }

@@ -179,7 +179,7 @@ def test_every_step_is_accessible_in_every_language(live, visit, survey):
         "0 bis unter 3,5", "3,5 bis unter 7", "7 bis unter 10,5", "10,5 bis 14",
     }  # fmt: skip
     *report, learnt = page.locator(".card.sent dd").all_text_contents()
-    how_often = page.locator(".often dd").text_content()
+    how_often = page.locator(".often dd").first.text_content()
     assert {text.split("\n")[0] for text in report} <= answers
     assert "mit Ihren Antworten: etwa " in how_often
     assert "Von 100 Menschen, die denselben Bericht senden, haben es höchstens " in learnt

@@ -110,12 +110,12 @@ def test_the_chosen_options_are_sent_as_one_symbol(live, visit):
     _, counts, _ = live.store.reports.counts("sets")
     assert counts.reports == 1
     symbol = int(counts.cells[0, -1])
-    says = page.locator(".card.sent dd").nth(1).text_content()
-    assert says.endswith(f"Sent as code {symbol}.")
+    page.locator(".often summary").click()
+    expect(page.locator(".often dt").last).to_have_text(f"Sent as code {symbol}.")
     # An option, no answer, or a placeholder, by the symbol alone.
     options = [f"Symptoms en – {label} (perhaps with others)" for label in labels("en", *range(7))]
     placeholder = "a placeholder instead of an answer, sent more often by people who chose few"
     assert named == [*options, "Symptoms en – No answer", *[placeholder] * AT_MOST][symbol]
     # Of 7 options at most 5, or no answer: 1 + 7 + 21 + 35 + 35 + 21, and 1.
-    assert "of the 121 possible combinations of answers" in says
+    expect(page.locator(".often dd").last).to_contain_text("of the 121 possible combinations")
     assert found.said == []

@@ -155,22 +155,23 @@ def test_the_drawn_view_is_asked_and_reported_accessibly(live, visit, survey):
     assert sent == "40 or older\nsent exactly as answered, without protection"
     assert about == "\n".join(asked[1:])
     # The receipt names the answers that make the symbol more likely, as everybody can who has it.
-    *_, chance, code = says.split("\n")
-    assert chance == "Whether this report fits your answers was decided at random by this device."
-    assert code == f"Sent as code {symbol}."
     if len(asked) == 3:
-        assert says.split("\n")[:-3] == named_by(survey, symbol)
+        assert says.split("\n") == named_by(survey, symbol)
     words = page.locator(".card.sent dt").all_text_contents()
     number = {3: 2, 7: 6}[len(asked)]
     assert words[1] == f"Your report is also about these {number} of the 10 other questions"
-    often = page.locator(".often dt")
+    assert words[2].endswith(
+        "(whether that fits your answers was decided at random by this device)"
+    )
+    often, code = page.locator(".often dt").all()
     expect(often).to_be_hidden()
+    expect(code).to_have_text(f"Sent as code {symbol}.")
     page.get_by_text("How often this report is sent").first.click()
     expect(often).to_contain_text(
         "people with the same answer to “How old are you?” send exactly this report, if theirs is"
         " about the same questions"
     )
-    expect(page.locator(".often dd")).to_contain_text("do not say how sure others can be")
+    expect(page.locator(".often dd").first).to_contain_text("do not say how sure others can be")
     anyone_can_use(found, "split-often")
     assert learnt.startswith(
         "Suppose 5 of 100 people with the same answer to “How old are you?” have a secret."

@@ -59,18 +59,19 @@ function codesOf({ positions, shape, options }, cell) {
   return codes;
 }
 
-/** The answers that a symbol names, each with its question; a list for each combination.
+/** The answers that a symbol names, a list for each combination; each with its question if there is only one.
  * @type {(survey: Survey, code: number, collapsed: readonly number[], words: Wording) => string[][]} */
 export function nameAnswers({ schema, mechanism }, code, collapsed, words) {
   const { attributes, sets } = schema;
-  return combinationsOf(mechanism, code).map(({ codes, isDummy }) => {
+  const combinations = combinationsOf(mechanism, code);
+  return combinations.map(({ codes, isDummy }) => {
     const said = codes.map(([j, code]) => {
       const attribute = attributes[j];
       const set = sets.find(({ positions }) => positions.includes(j));
       if (set && code === 1) return words.say("namesOption", { option: words.label(attribute) });
       const label = (set ? questionOf(schema, set.name) : attribute).labelIn(words.language);
       const answer = collapsed.includes(j) ? words.groupNames(attribute)[code] : words.answers(attribute)[code];
-      return `${label} – ${answer}`;
+      return combinations.length > 1 ? answer : `${label} – ${answer}`;
     });
     return isDummy ? [...said, words.say("namesNothing")] : said;
   });

@@ -20,7 +20,7 @@ import { hidesMore } from "./wording.js";
  * Lines that describe a counted report; null before it is counted, so that people cannot choose
  * among draws.
  *
- * The first line is a detail: the probability of the same report given other answers and, with `record`,
+ * The first line is a detail, as is that of a symbol: the probability of the same report given other answers and, with `record`,
  * given these answers. The last line says what others can learn. A reported answer is shown with
  * the probability that another answer is reported by it, and a symbol by the answers that it names. These are
  * read from the report alone, never from the answers.
@@ -42,6 +42,7 @@ export function receipt(survey, report, words, { record = null, relay = null } =
     return set ? questionOf(schema, set.name).labelIn(words.language) : labelOf(j);
   };
   const { codes, symbol } = mechanism.contents(report.values);
+  /** @type {Line[]} */
   const lines = codes.map(([j, code, others]) => {
     const also = others ? words.say("alsoOthers", { figure: words.frequency(others) }) : words.say("asAnswered");
     return { label: labelOf(j), value: `${answers[j][code]}\n${also}` };
@@ -63,9 +64,11 @@ export function receipt(survey, report, words, { record = null, relay = null } =
     const isEqual = likelier === 0 || likelier === combinations;
     const number = words.say(isEqual ? "likelierNone" : kind, { some: likelier, all: combinations });
     const said = isEqual ? [] : nameAnswers(survey, code, collapsed, words);
-    const listed = said.length > 1 ? said.map((each) => `• ${each.join(" + ")}`) : said.flat();
-    const value = [...listed, number, words.say("byChance"), words.say("code", { code: String(code) })];
-    lines.push({ label: words.say("says"), value: value.join("\n") });
+    const listed = said.length > 1 ? [words.say("saysOneOf"), ...said.map((each) => `• ${each.join(", ")}`)] : said.flat();
+    lines.push(
+      { label: words.say("says"), value: listed.join("\n") || number },
+      { label: words.say("code", { code: String(code) }), value: number, isDetail: true },
+    );
   }
   const promise = protection(survey, new Set(schema.names));
   const chances = frequencies(survey, promise, report.values, record, isDrawn, words);
