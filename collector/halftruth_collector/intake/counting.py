@@ -118,8 +118,8 @@ class ReportStore(CountStore):
         self._refused: Counter[tuple[str, str]] = Counter()
         self._lock = threading.Lock()
         self._flushed = -math.inf
-        #: Surveys whose test this process has cleared after they opened.
-        self._begun: set[str] = set()
+        #: Openings of surveys whose test this process has cleared since.
+        self._begun: set[tuple[str, datetime]] = set()
 
     def add(self, survey_id: str, digest: str, reports: Sequence[Report]) -> Receipt:
         """Check and count plain reports, all or none, and return once the counts are durable.
@@ -226,13 +226,13 @@ class ReportStore(CountStore):
 
     def _write(
         self, connection: Connection, items: Sequence[Batch]
-    ) -> tuple[list[Receipt | Exception], set[str]]:
+    ) -> tuple[list[Receipt | Exception], set[tuple[str, datetime]]]:
         """Count the batches of a group in one transaction.
 
-        Returns the outcome of each, and the surveys that have opened, whose tests it has cleared.
+        Returns the outcome of each, and the openings of surveys whose tests it has cleared.
         """
         plans: dict[str, _Plan] = {}
-        begun: set[str] = set()
+        begun: set[tuple[str, datetime]] = set()
         # Lock surveys, and write all rows below, in sorted order to avoid deadlocks.
         for name in sorted({item.survey_id for item in items}):
             row = connection.execute(self._lock_survey, {"id": name}).first()
@@ -243,9 +243,10 @@ class ReportStore(CountStore):
                 # The quota is checked against the number of new reports.
                 closed = why_closed(row.closed_by, terms, now)
                 plans[name] = _Plan(row, terms, closed, now)
-                if terms.opens_at is None or terms.opens_at > now or name in self._begun:
+                opening = (name, terms.opens_at or now)
+                if terms.opens_at is None or terms.is_early(now) or opening in self._begun:
                     continue
-                begun.add(name)
+                begun.add(opening)
                 # Before the test itself is locked, if there are reports of both.
                 if (test := find_test_of(connection, name)) is not None:
                     clear_test(connection, test)

@@ -11,6 +11,7 @@ from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import (
     DeadlinePassed,
+    InvitationRefused,
     StaleDigest,
     SurveyExists,
     SurveyPlanned,
@@ -111,6 +112,25 @@ def test_a_test_follows_a_moved_opening_and_another_version(store, survey, plann
     assert store.surveys.get(planned).digest == other.for_test().digest != digest
     operations.delete_survey(store, "health", confirm="health")
     assert store.surveys.states() == []
+
+
+def test_a_survey_that_is_planned_again_drops_its_test_reports_at_each_opening(
+    store, survey, planned
+):
+    digest = store.surveys.get(planned).digest
+    for _ in range(2):
+        store.reports.add(planned, digest, reports(3))
+        soon = datetime.now(UTC) + timedelta(seconds=1)
+        operations.set_terms(store, "health", {"opens_at": soon})
+        assert counted(store, planned) == 3
+        while store.surveys.state("health").status == "planned":
+            time.sleep(0.05)
+        # A request that is refused is the first one after the opening.
+        with pytest.raises(InvitationRefused):
+            store.reports.add("health", survey.digest, reports())
+        assert counted(store, planned) == 0
+        operations.set_terms(store, "health", {"opens_at": FUTURE})
+    assert counted(store, "health") == 0
 
 
 def test_a_test_is_only_published_as_one(store, survey):
