@@ -5,7 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from random import SystemRandom
 from typing import TYPE_CHECKING
@@ -46,8 +46,10 @@ from .policy import PrivacyPolicy
 
 if TYPE_CHECKING:
     import requests
+    from halftruth_shared.protocol.tickets import Ticket
 
     from .outbox import Outbox
+    from .ticketing import Tickets
 
 _log = logging.getLogger(__name__)
 
@@ -158,6 +160,9 @@ class Client:
             self._outbox = _open_outbox(outbox)
         elif max_total_gamma is not None:
             raise _no_outbox("max_total_gamma")
+        #: Whether reports need tickets, if their survey requires them.
+        self._needs_tickets = token is None
+        self._tickets = cache(partial(_make_tickets, self._outbox))
         self._unsettled = _unsettled()
         #: Times until which `_flush_quietly` passes over surveys, by id and digest.
         self._passed_over: dict[tuple[str, str], float] = {}
@@ -210,7 +215,49 @@ class Client:
                 field="opens_at",
             )
         self._catalog.check_relay(entry.survey)
+        if entry.survey.has_tickets and self._needs_tickets:
+            self._tickets().fetch_quietly(self._catalog, entry.survey)
         return entry.survey
+
+    def fetch_tickets(
+        self, survey: Survey, count: int = 1, *, invitations: Sequence[str] | None = None
+    ) -> None:
+        """Fetch tickets for people who will answer later, perhaps without a connection.
+
+        They are kept in the outbox, or in memory without one. :meth:`survey` fetches one with the
+        survey, and reports without one fetch their own. Does nothing for a survey without tickets,
+        or for a client with an operator's token.
+
+        Parameters
+        ----------
+        survey : Survey
+        count : int
+            Number of tickets; ignored if there are invitations.
+        invitations : sequence of str, optional
+            An invitation for each ticket, if the survey requires them. It admits three tickets.
+
+        Raises
+        ------
+        ParameterError, RequestRefused, CollectorUnavailable
+        """
+        codes: Sequence[str | None] = [None] * count if invitations is None else list(invitations)
+        check_form(codes)
+        if survey.has_tickets and self._needs_tickets:
+            self._tickets().fetch(self._catalog, survey, codes)
+
+    def _ticket_source(
+        self, survey: Survey, invitations: Sequence[str | None] | None
+    ) -> "Callable[[Sequence[int]], Sequence[Ticket]] | None":
+        """Return what takes the tickets of records at some positions; None if they need none."""
+        if not (survey.has_tickets and self._needs_tickets):
+            return None
+        codes = invitations
+
+        def take(positions: Sequence[int]) -> "Sequence[Ticket]":
+            own = [None if codes is None else codes[i] for i in positions]
+            return self._tickets().take(self._catalog, survey, own)
+
+        return take
 
     def ledger(self, respondent: str) -> Ledger:
         """Return the ledger of this respondent: the amplification of each report, and the total.
@@ -296,7 +343,8 @@ class Client:
             if respondent is not None:
                 return self._submit_of(survey, records, respondent, invitation)
             self._check_uncounted(survey)
-            drawn = draw(survey, records, self._unsettled)
+            source = self._ticket_source(survey, [invitation])
+            drawn = draw(survey, records, self._unsettled, take_tickets=source)
         finally:
             records.clear()
         if isinstance(drawn, HalftruthError):
@@ -324,7 +372,8 @@ class Client:
         report = outbox.find(survey.id, respondent)
         if report is None:
             self._check_ledger(outbox, survey, respondent)
-            drawn = draw(survey, records, Unsettled())
+            source = self._ticket_source(survey, [invitation])
+            drawn = draw(survey, records, Unsettled(), take_tickets=source)
             records.clear()
             if isinstance(drawn, HalftruthError):
                 raise _of_one(drawn)
@@ -440,7 +489,8 @@ class Client:
         check_callable(progress, "progress", "a function of the number of reports of a batch")
         codes = None if invitations is None else list(invitations)
         check_form(codes or [])
-        drawn = draw(survey, records, self._unsettled, codes)
+        source = self._ticket_source(survey, codes)
+        drawn = draw(survey, records, self._unsettled, codes, source)
         del records
         if isinstance(drawn, HalftruthError):
             raise drawn
@@ -596,7 +646,7 @@ class Client:
             receipt = send(catalog, reports)
         except RequestRefused as error:
             if self._outbox is not None:
-                self._outbox.settle(find_refused(error, reports))
+                self._outbox.settle(find_refused(error, reports), counted=False)
             raise
         if self._outbox is not None:
             self._outbox.settle(reports)
@@ -613,6 +663,13 @@ def _open_outbox(path: str | Path) -> "Outbox":
     return Outbox(path)
 
 
+def _make_tickets(outbox: "Outbox | None") -> "Tickets":
+    # Import here, since a survey without tickets needs none of it.
+    from .ticketing import Tickets
+
+    return Tickets(outbox)
+
+
 def _no_outbox(what: str) -> ParameterError:
     """Return the error for a call that has to remember people, and has no file for it."""
     return ParameterError(
@@ -623,5 +680,7 @@ def _no_outbox(what: str) -> ParameterError:
 
 
 def _of_one(error: HalftruthError) -> HalftruthError:
-    """Return the error of a single record without its index."""
+    """Return the error of a single record without its index; others are not of a record."""
+    if not str(error).startswith("record 0: "):
+        return error
     return type(error)(str(error).removeprefix("record 0: "), field=error.field)

@@ -28,6 +28,9 @@ BATCH = 1_000
 #: Final refusals of a report: survey closed or replaced, invalid report.
 FINAL_STATUSES = (409, 422)
 
+#: Further final refusals: of an invitation, or of a ticket.
+_FINAL_FIELDS = ((403, "invitation"), (403, "ticket"))
+
 #: Status of the rate limit, which does not apply to surveys with invitations.
 TOO_MANY = 429
 
@@ -194,19 +197,31 @@ def _post(catalog: Catalog, entry: Entry, reports: Sequence[DrawnReport]) -> Rec
         transport = transport.to_relay(relay.url)
     if relay is not None or terms.sealing_key is not None:
         return transport.post(path, Receipt, _sealed_batch(entry, reports))
-    plain = [Report(id=r.id, values=list(r.values), invitation=r.invitation) for r in reports]
+    plain = [
+        Report(
+            id=r.id,
+            values=list(r.values),
+            invitation=r.invitation,
+            ticket=None if r.ticket is None else r.ticket.to_text(),
+        )
+        for r in reports
+    ]
     return transport.post(path, Receipt, ReportBatch(digest=reports[0].digest, reports=plain))
 
 
 def _sealed_batch(entry: Entry, reports: Sequence[DrawnReport]) -> SealedBatch:
     # Import here, since most surveys are not sealed, and cryptography is slow to import.
     from halftruth_shared.protocol.sealing import seal, seal_for_relay
+    from halftruth_shared.protocol.tickets import TICKET
 
     survey, relay, key = entry.survey, entry.survey.relay, entry.terms.sealing_key or ""
     sealed = []
     try:
         for report in reports:
             packed = survey.report_space.pack(report.values)
+            if survey.has_tickets:
+                # Zeros stand for none, so that all reports have one length.
+                packed += bytes(TICKET) if report.ticket is None else report.ticket.to_bytes()
             # Every report to a survey with a relay was drawn with a relay's id.
             id = report.id if relay is None else cast(UUID, report.relay_id)
             if relay is None:
@@ -224,7 +239,7 @@ def find_refused(error: HalftruthError, reports: Sequence[DrawnReport]) -> Seque
     """Return the reports that an error refuses finally, so that a retry is pointless."""
     if not isinstance(error, RequestRefused):
         return []
-    if error.status not in FINAL_STATUSES and (error.status, error.field) != (403, "invitation"):
+    if error.status not in FINAL_STATUSES and (error.status, error.field) not in _FINAL_FIELDS:
         return []
     if error.report is None or not 0 <= error.report < len(reports):
         return reports

@@ -16,15 +16,19 @@ import hashlib
 import json
 import secrets
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
 from halftruth_shared import HalftruthError, ParameterError, RecordError, Survey
 from halftruth_shared.number import parse_number
 
 from .errors import AnsweredBefore
+
+if TYPE_CHECKING:
+    from halftruth_shared.protocol.tickets import Ticket
 
 #: A category, a number, or the chosen options of a multiple-response question.
 Answer = str | float | Fraction | list[str] | tuple[str, ...] | set[str] | frozenset[str]
@@ -44,6 +48,8 @@ class DrawnReport:
     invitation: str | None = field(default=None, repr=False)
     #: Id of the report at the relay of the survey, which never sees `id`.
     relay_id: UUID | None = None
+    #: From which its view follows, until it was counted.
+    ticket: "Ticket | None" = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -116,11 +122,13 @@ def draw(
     records: Iterable[PersonRecord],
     unsettled: Unsettled,
     invitations: Sequence[str] | None = None,
+    take_tickets: "Callable[[Sequence[int]], Sequence[Ticket]] | None" = None,
 ) -> list[Draw] | HalftruthError:
     """Draw reports of records, or return the error of the first invalid record.
 
     The error is returned without its traceback, whose frames contain records, and names the index
-    of the record. If there are invitations, there must be one for each record.
+    of the record. If there are invitations, there must be one for each record. If views follow from
+    tickets, `take_tickets` returns those of the records at some positions, which are not drawn yet.
     """
     codes: list[tuple[int, ...]] = []
     marks: list[bytes] = []
@@ -147,16 +155,34 @@ def draw(
         taken = zip(marks, left, strict=False)
         unsettled.restore(Draw(mark, report) for mark, report in taken if report is not None)
         return AnsweredBefore(f"record {len(left)}: {error}", field=error.field)
-    undrawn = (c for c, report in zip(codes, left, strict=True) if report is None)
-    values = map(survey.perturbation.report, undrawn)
-    drawn = (_make_report(survey, each) for each in values)
-    return [Draw(mark, report or next(drawn)) for mark, report in zip(marks, left, strict=True)]
+    undrawn = [i for i, report in enumerate(left) if report is None]
+    tickets: Sequence[Ticket | None] = [None] * len(undrawn)
+    if take_tickets is not None and undrawn:
+        try:
+            tickets = take_tickets(undrawn)
+        except HalftruthError as error:
+            taken = zip(marks, left, strict=True)
+            unsettled.restore(Draw(mark, report) for mark, report in taken if report is not None)
+            return error.with_traceback(None)
+    drawn = {
+        i: _draw_report(survey, codes[i], ticket)
+        for i, ticket in zip(undrawn, tickets, strict=True)
+    }
+    reports = (report or drawn[i] for i, report in enumerate(left))
+    return [Draw(mark, report) for mark, report in zip(marks, reports, strict=True)]
 
 
-def _make_report(survey: Survey, values: tuple[int, ...]) -> DrawnReport:
-    """Return a report with ids that stay the same when sending is retried."""
+def _draw_report(survey: Survey, codes: tuple[int, ...], ticket: "Ticket | None") -> DrawnReport:
+    """Draw a report, with ids that stay the same when sending is retried."""
+    view = None
+    if ticket is not None:
+        # Import here, since a survey without tickets does not need it.
+        from halftruth_shared.protocol.tickets import draw_view
+
+        view = draw_view(survey.perturbation, survey.digest, ticket.id, ticket.secret)
+    values = survey.perturbation.report(codes, view=view)
     relay_id = None if survey.relay is None else uuid4()
-    return DrawnReport(uuid4(), survey.id, survey.digest, values, relay_id=relay_id)
+    return DrawnReport(uuid4(), survey.id, survey.digest, values, relay_id=relay_id, ticket=ticket)
 
 
 def _normalize_answer(answer: Answer) -> str | list[str]:

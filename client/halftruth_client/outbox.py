@@ -1,6 +1,7 @@
 """Outbox: waiting reports, and the reports and ledgers of known respondents, in one file.
 
-An outbox stores perturbed reports, never records, and the invitation of a report while it waits. A
+An outbox stores perturbed reports, never records, and the invitation and the ticket of a report
+while it waits; and tickets that were fetched beforehand. A
 report is stored before it is sent, so that a crash in between cannot lead to a second draw for the
 same answers: a retry sends the stored report.
 
@@ -21,6 +22,7 @@ from uuid import UUID
 import msgspec
 from halftruth_shared import ParameterError
 from halftruth_shared.private_files import create_private, tighten
+from halftruth_shared.protocol.tickets import Ticket
 
 from .drawing import DrawnReport
 from .errors import SurveyRefused
@@ -37,9 +39,14 @@ CREATE TABLE IF NOT EXISTS reports (
     collector TEXT NOT NULL,
     waiting INTEGER NOT NULL DEFAULT 1,
     invitation TEXT,
+    ticket TEXT,
     UNIQUE (survey, respondent)
 ) STRICT;
 CREATE INDEX IF NOT EXISTS reports_waiting ON reports (collector) WHERE waiting;
+CREATE TABLE IF NOT EXISTS tickets (
+    ticket TEXT PRIMARY KEY,
+    digest TEXT NOT NULL
+) STRICT;
 CREATE TABLE IF NOT EXISTS ledger (
     respondent BLOB NOT NULL,
     digest TEXT NOT NULL,
@@ -66,6 +73,10 @@ class Outbox:
             create_private(self._path)
             with self._connect() as connection:
                 connection.executescript(_SCHEMA)
+                columns = {row[1] for row in connection.execute("PRAGMA table_info (reports)")}
+                if "ticket" not in columns:
+                    # A file of an earlier version.
+                    connection.execute("ALTER TABLE reports ADD COLUMN ticket TEXT")
                 connection.execute(
                     "INSERT OR IGNORE INTO secret VALUES (1, ?)", (secrets.token_bytes(32),)
                 )
@@ -100,7 +111,7 @@ class Outbox:
         """Return the stored report of this respondent to this survey, if any."""
         with self._connect() as connection:
             rows = connection.execute(
-                "SELECT id, survey, digest, report, invitation, relay_id FROM reports"
+                "SELECT id, survey, digest, report, invitation, relay_id, ticket FROM reports"
                 " WHERE survey = ? AND respondent = ?",
                 (survey, self._pseudonym(respondent)),
             ).fetchall()
@@ -172,8 +183,9 @@ class Outbox:
         pseudonym: bytes | None = None,
     ) -> None:
         connection.executemany(
-            "INSERT INTO reports (id, survey, digest, report, relay_id, respondent, collector)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            "INSERT INTO reports"
+            " (id, survey, digest, report, relay_id, respondent, collector, ticket)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
             [
                 (
                     str(report.id),
@@ -183,6 +195,7 @@ class Outbox:
                     None if report.relay_id is None else str(report.relay_id),
                     pseudonym,
                     collector,
+                    None if report.ticket is None else report.ticket.to_text(),
                 )
                 for report in reports
             ],
@@ -206,16 +219,17 @@ class Outbox:
         """Return at most `limit` waiting reports of one version of one survey."""
         with self._connect() as connection:
             rows = connection.execute(
-                "SELECT id, survey, digest, report, invitation, relay_id FROM reports"
+                "SELECT id, survey, digest, report, invitation, relay_id, ticket FROM reports"
                 " WHERE waiting AND collector = ? AND survey = ? AND digest = ? LIMIT ?",
                 (collector, survey, digest, limit),
             ).fetchall()
         return [_stored(row) for row in rows]
 
-    def settle(self, reports: Sequence[DrawnReport]) -> None:
+    def settle(self, reports: Sequence[DrawnReport], *, counted: bool = True) -> None:
         """Mark reports as settled, counted or refused.
 
-        Reports of known respondents are kept without invitations; other reports are deleted.
+        Reports of known respondents are kept without invitations, and without tickets if they were
+        counted; other reports are deleted.
         """
         ids = [(str(report.id),) for report in reports]
         with self._connect() as connection:
@@ -223,10 +237,38 @@ class Outbox:
             connection.executemany(
                 "UPDATE reports SET waiting = 0, invitation = NULL WHERE id = ?", ids
             )
+            if counted:
+                connection.executemany("UPDATE reports SET ticket = NULL WHERE id = ?", ids)
+
+    def has_ticket(self, digest: str) -> bool:
+        """Return whether there is a ticket for a version of a survey."""
+        with self._connect() as connection:
+            found = "SELECT 1 FROM tickets WHERE digest = ? LIMIT 1"
+            return connection.execute(found, (digest,)).fetchone() is not None
+
+    def keep_tickets(self, digest: str, tickets: Sequence[Ticket]) -> None:
+        """Keep tickets for later reports to a version of a survey."""
+        with self._connect() as connection:
+            connection.executemany(
+                "INSERT OR IGNORE INTO tickets (ticket, digest) VALUES (?, ?)",
+                [(ticket.to_text(), digest) for ticket in tickets],
+            )
+
+    def pop_tickets(self, digest: str, count: int) -> list[Ticket]:
+        """Remove and return at most `count` tickets for a version of a survey."""
+        with self._connect() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            rows = connection.execute(
+                "SELECT ticket FROM tickets WHERE digest = ? LIMIT ?", (digest, count)
+            ).fetchall()
+            connection.executemany("DELETE FROM tickets WHERE ticket = ?", rows)
+        return [Ticket.from_text(text) for (text,) in rows]
 
 
-def _stored(row: tuple[str, str, str, str, str | None, str | None]) -> DrawnReport:
-    id_, survey, digest, report, invitation, relay_id = row
+def _stored(
+    row: tuple[str, str, str, str, str | None, str | None, str | None],
+) -> DrawnReport:
+    id_, survey, digest, report, invitation, relay_id, ticket = row
     return DrawnReport(
         UUID(id_),
         survey,
@@ -234,4 +276,5 @@ def _stored(row: tuple[str, str, str, str, str | None, str | None]) -> DrawnRepo
         tuple(json.loads(report)),
         invitation,
         None if relay_id is None else UUID(relay_id),
+        None if ticket is None else Ticket.from_text(ticket),
     )

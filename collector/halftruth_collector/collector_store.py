@@ -14,6 +14,7 @@ from sqlalchemy.exc import ArgumentError
 
 from .errors import StoreUnavailable
 from .intake.counting import Observer, ReportStore
+from .intake.issuing import TicketIssuer
 from .store.audit import AuditLog
 from .store.database import Database, check_version, read_version
 from .store.invitations import InvitationStore
@@ -70,7 +71,7 @@ class OpenStore:
 
 
 class Store(OpenStore):
-    """Surveys, reports, invitations and keys of a collector's database.
+    """Surveys, reports, invitations, tickets and keys of a collector's database.
 
     Parameters
     ----------
@@ -97,11 +98,13 @@ class Store(OpenStore):
         self.surveys = SurveyStore(self.database)
         self.reports = ReportStore(self.database, self.surveys, observer)
         self.invitations = InvitationStore(self.database, self.surveys)
+        self.tickets = TicketIssuer(self.database, self.surveys)
         self.keys = KeyStore(self.database)
 
     def close(self) -> None:
-        """Write pending outcomes, and close all connections."""
+        """Write pending outcomes and numbers of tickets, and close all connections."""
         self.reports.flush()
+        self.tickets.flush()
         super().close()
 
 

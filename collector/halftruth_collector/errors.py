@@ -61,6 +61,17 @@ class InvitationRefused(CollectorError):
         self.index = index
 
 
+class TicketRefused(CollectorError):
+    """The ticket of a report is missing, of another issuer, of another view, or already used.
+
+    `index` is the position of the report in its batch, from 0.
+    """
+
+    def __init__(self, message: str, *, index: int) -> None:
+        super().__init__(message, field="ticket")
+        self.index = index
+
+
 class TooManyReports(CollectorError):
     """More reports from one address than the limit.
 

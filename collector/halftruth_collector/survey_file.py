@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from halftruth_shared import HalftruthError, Survey
+from halftruth_shared import HalftruthError, SplitQuestionnaire, Survey
 from halftruth_shared.mechanisms import View
 from halftruth_shared.set_responses import SetResponse
 from msgspec import to_builtins
@@ -88,6 +88,9 @@ def of_survey(survey: Survey) -> str:
     data = to_builtins(survey.document())
     mechanism = {key: value for key, value in data["mechanism"].items() if value is not None}
     data["mechanism"] = mechanism
+    if mechanism["kind"] == SplitQuestionnaire.kind and survey.relay is None:
+        # A file without this line requires tickets.
+        data["reports"] = {"tickets": survey.reporting.tickets}
     if "views" in mechanism:
         kept = {key: value for key, value in mechanism.items() if key not in _CHOSEN}
         longest = max(map(_length, survey.perturbation.views))

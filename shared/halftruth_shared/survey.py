@@ -27,6 +27,7 @@ from .mechanisms import (
     Mechanism,
     Perturbation,
     ReportSpace,
+    SplitQuestionnaire,
 )
 from .protocol.base import prepare
 from .protocol.relay import Relay
@@ -57,6 +58,44 @@ _LONG_KEY = re.compile(
     r"""(?:[ \t]*+\.[ \t]*+(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')){16}"""
 )
 
+#: Whether each report needs a ticket, from which its view follows.
+Tickets = Literal["required", "none"]
+
+_TICKETS = " or ".join(f'"{each}"' for each in get_args(Tickets))
+
+
+class Reporting(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """How the reports of a survey come about, in the format of files and messages.
+
+    With ``tickets = "required"`` the view of a report follows from a ticket, which neither its
+    sender nor its collector can choose; see :mod:`halftruth_shared.protocol.tickets`. A survey
+    *file* with a split questionnaire and without this member requires them.
+    """
+
+    tickets: Tickets = "none"
+
+    def check(self, perturbation: Perturbation, *, relayed: bool) -> None:
+        """Raise ParameterError for tickets of a survey that cannot have them."""
+        if self.tickets not in get_args(Tickets):
+            raise ParameterError(f"reports.tickets: expected {_TICKETS}", field="reports.tickets")
+        if self.tickets == "none":
+            return
+        if not isinstance(perturbation.mechanism, SplitQuestionnaire):
+            raise ParameterError(
+                f"reports.tickets: a report of {perturbation.mechanism.kind} has no view that a"
+                ' ticket could draw; expected "none", or kind ='
+                f' "{SplitQuestionnaire.kind}"',
+                field="reports.tickets",
+            )
+        if relayed:
+            raise ParameterError(
+                "reports.tickets: a collector that issued tickets would know the senders of the"
+                ' reports that a relay passes on; expected "none" with [relay]',
+                field="reports.tickets",
+            )
+
 
 class SurveyDocument(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
@@ -74,6 +113,7 @@ class SurveyDocument(
     relay: Relay | None = None
     promise: Promise = "record"
     test_of: str | None = None
+    reports: Reporting | None = None
 
 
 prepare(SurveyDocument)
@@ -103,6 +143,8 @@ class Survey:
         all other answers; see :class:`.Protection`.
     test_of : str, optional
         Id of the survey that this one is a test of, see :meth:`for_test`.
+    reporting : Reporting
+        Whether each report needs a ticket, from which its view follows.
     unconfirmed : tuple of str
         Texts of `unconfirmed` in the survey file, written by an import, which somebody has to check
         before publication. They are not published.
@@ -128,6 +170,7 @@ class Survey:
     series: Series | None = None
     relay: Relay | None = None
     promise: Promise = "record"
+    reporting: Reporting = field(default=Reporting())
     unconfirmed: tuple[str, ...] = field(default=(), compare=False)
     test_of: str | None = None
 
@@ -163,6 +206,7 @@ class Survey:
             self.relay.check(self.perturbation)
         if self.test_of is not None:
             _check_test(self)
+        self.reporting.check(self.perturbation, relayed=self.relay is not None)
 
     def for_test(self) -> "Survey":
         """Return the test of this survey: the same without series and relay, under another id."""
@@ -191,7 +235,7 @@ class Survey:
             raise _shape_error(error, content) from None
         if perturbed is not None:
             document = _with_identities(document, perturbed)
-        survey = cls.from_document(document)
+        survey = cls.from_document(_with_tickets(document))
         return replace(survey, unconfirmed=unconfirmed) if unconfirmed else survey
 
     @classmethod
@@ -229,6 +273,7 @@ class Survey:
             document.series,
             document.relay,
             document.promise,
+            document.reports or Reporting(),
             test_of=document.test_of,
         )
 
@@ -246,7 +291,14 @@ class Survey:
             relay=self.relay,
             promise=self.promise,
             test_of=self.test_of,
+            reports=None if self.reporting == Reporting() else self.reporting,
         )
+
+    @property
+    def has_tickets(self) -> bool:
+        """Whether each report needs a ticket, from which its view follows."""
+        required: Tickets = "required"
+        return self.reporting.tickets == required
 
     def title_in(self, *languages: str) -> str:
         """Return the title in the first available of some languages."""
@@ -259,7 +311,8 @@ class Survey:
     @cached_property
     def perturbation(self) -> Perturbation:
         """The mechanism bound to the schema."""
-        return self.mechanism.bind(self.schema)
+        bound = self.mechanism.bind(self.schema)
+        return bound.with_tickets() if self.has_tickets else bound
 
     @property
     def report_space(self) -> ReportSpace:
@@ -387,6 +440,17 @@ def _with_identities(document: SurveyDocument, perturbed: Sequence[str]) -> Surv
     )
 
 
+def _with_tickets(document: SurveyDocument) -> SurveyDocument:
+    """Require tickets for a split questionnaire whose file does not mention them.
+
+    A published survey without them has none, so that its digest stays that of earlier versions.
+    """
+    is_split = isinstance(document.mechanism, SplitQuestionnaire.parameters_type)
+    if document.reports is not None or document.relay is not None or not is_split:
+        return document
+    return msgspec.structs.replace(document, reports=Reporting(tickets="required"))
+
+
 def _each(text: Text) -> list[str]:
     return [text] if isinstance(text, str) else list(text.values())
 
@@ -472,6 +536,7 @@ def _members(message: str, content: dict[str, Any]) -> list[str]:
         "form": Framing,
         "series": Series,
         "relay": Relay,
+        "reports": Reporting,
     }
     at = re.search(r" - at `\$\.(\w+)(?:\[\d+\])?`$", message)
     if at is not None and at[1] == "mechanism":
@@ -498,6 +563,8 @@ def _shape_error(error: Exception, content: dict[str, Any] | None = None) -> Sur
     message = str(error)
     if message.endswith(" - at `$.promise`"):
         return SurveyError(f"promise: expected {_PROMISES}", field="promise")
+    if message.endswith(" - at `$.reports.tickets`"):
+        return SurveyError(f"reports.tickets: expected {_TICKETS}", field="reports.tickets")
     known = [m.kind for m in MECHANISMS] if "`$.mechanism.kind`" in message else []
     others: list[str] = []
     if content is not None and message.startswith("Object contains unknown field"):

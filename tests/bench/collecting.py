@@ -14,7 +14,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -32,8 +32,10 @@ from halftruth_collector.collector_store import Store
 from halftruth_collector.demo.census import census_codes, census_survey
 from halftruth_collector.demo.process import collector_process
 from halftruth_collector.store.tables import report_ids
-from halftruth_shared import GammaDiagonal
-from halftruth_shared.protocol.reports import Report, ReportBatch
+from halftruth_shared import GammaDiagonal, SplitQuestionnaire, Survey
+from halftruth_shared.protocol.reports import Report, ReportBatch, TicketRequest
+from halftruth_shared.protocol.tickets import Ticket, commit, draw_view, new_secret
+from halftruth_shared.survey import Reporting
 from measure import Comparison, Figure, print_comparisons, print_figures, seconds_of
 from servers import THREADS, WORKERS, bare
 from sqlalchemy import func, select
@@ -43,11 +45,22 @@ SURVEY = census_survey("census", GammaDiagonal(19))
 SHAPE = SURVEY.report_space
 CODES = census_codes()
 RNG = np.random.default_rng(1)
+#: A split questionnaire of the same questions, without and with tickets.
+PLAIN = Survey(
+    "plain",
+    "Views",
+    SURVEY.schema,
+    SplitQuestionnaire.designed(SURVEY.schema, "19", (), {1: 1.0, 2: 1.0}),
+)
+TICKETED = replace(PLAIN, id="ticketed", reporting=Reporting(tickets="required"))
 PATH = f"/v1/surveys/{SURVEY.id}/reports"
 BATCH = 1_000
 
 #: Target shares of the peer's throughput, and 99th percentile of latency in milliseconds.
 SINGLE, BESIDE_OTHERS, MANY, COPIED, LATENCY = 0.55, 0.4, 0.5, 1.0, 250.0
+
+#: Target share of the throughput of single reports without tickets.
+WITH_TICKETS = 0.9
 
 #: Number of busy processes in the second comparison.
 OTHERS = 9
@@ -76,6 +89,7 @@ def collecting(notes: list[str], figures: list[Figure]) -> Iterator[Comparison]:
         databases.append(("PostgreSQL", postgres_database))
     for name, database in databases:
         yield from _single_reports(name, database, figures)
+        yield from _with_tickets(name, database)
         with busy_programs(OTHERS):
             yield from _single_reports(f"{name}, busy", database, [], BESIDE_OTHERS)
     batches = [_batch() for _ in range((1 + PAIRS) * BATCHES)]
@@ -138,8 +152,68 @@ def _single_reports(
 def _report_lines() -> str:
     """Return the input of `report.lua`."""
     body = msgspec.json.encode(ReportBatch(digest=SURVEY.digest, reports=_reports(1))).decode()
-    values = [",".join(map(str, report.values)) for report in _reports(10 * BATCH)]
+    values = [_after_id(report.values) for report in _reports(10 * BATCH)]
     return "\n".join([body[: body.index('"id":"') + len('"id":"')], *values, ""])
+
+
+def _after_id(values: Sequence[int], ticket: str | None = None) -> str:
+    """Return what follows the id in a request with one report."""
+    written = ",".join(map(str, values))
+    return f'","values":[{written}]' + (f',"ticket":"{ticket}"' if ticket else "") + "}]}"
+
+
+def _with_tickets(
+    name: str, database: Database, target: float = WITH_TICKETS
+) -> Iterator[Comparison]:
+    """Compare single reports with tickets, which were taken before, and without."""
+    with (
+        database() as url,
+        Store(url) as store,
+        tempfile.TemporaryDirectory() as folder,
+    ):
+        for survey in (PLAIN, TICKETED):
+            operations.publish_survey(store, survey)
+        file, most = Path(folder) / "reports", 4_000 * SECONDS
+        rounds: list[list[wrk.Load]] = []
+        with collector_process(url, "--quiet") as collector:
+            for _ in range(1 + PAIRS):
+                loads = []
+                for survey in (PLAIN, TICKETED):
+                    file.write_text(_split_lines(store, survey, most))
+                    path = f"/v1/surveys/{survey.id}/reports"
+                    loads.append(wrk.run(collector, path, file, SECONDS))
+                rounds.append(loads)
+                # So many tickets that none is sent twice.
+                most = max(most, 2 * max(load.sent for load in loads))
+    plain, ours = zip(*rounds[1:], strict=True)
+    yield Comparison(
+        f"single reports, {name}, with tickets : without",
+        [load.seconds / load.answered for load in ours],
+        [load.seconds / load.answered for load in plain],
+        lambda seconds: f"{1 / seconds:.0f} reports/s",
+        target=target,
+    )
+
+
+def _split_lines(store: Store, survey: Survey, count: int) -> str:
+    """Return the input of `report.lua`, with a new ticket for each report if there are any."""
+    head = f'{{"digest":"{survey.digest}","reports":[{{"id":"'
+    record, lines = [0] * len(survey.schema.names), [head]
+    stored = store.surveys.get(survey.id)
+    for _ in range(0, count, BATCH):
+        if not survey.has_tickets:
+            drawn = (survey.perturbation.report(record) for _ in range(BATCH))
+            lines += [_after_id(values) for values in drawn]
+            continue
+        secrets = [new_secret() for _ in range(BATCH)]
+        asked = [commit(survey.digest, secret).hex() for secret in secrets]
+        issued = store.tickets.issue(stored, TicketRequest(digest=survey.digest, commitments=asked))
+        for text, secret in zip(issued, secrets, strict=True):
+            ticket = Ticket.of_issued(text, secret)
+            view = draw_view(survey.perturbation, survey.digest, ticket.id, ticket.secret)
+            values = survey.perturbation.report(record, view=view)
+            lines.append(_after_id(values, ticket.to_text()))
+    return "\n".join([*lines, ""])
 
 
 @dataclass(frozen=True)

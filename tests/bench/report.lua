@@ -1,5 +1,6 @@
 -- Sends one report per request, with a new id and the next of the prepared values.
--- Its argument is a file: the JSON of a request up to the id, then one line of values per report.
+-- Its argument is a file: the JSON of a request up to the id, then one line per report of what
+-- follows the id.
 
 local threads = {}
 
@@ -33,7 +34,7 @@ function request()
     random(0, 0xffff), random(0, 0xffff), random(0, 0xffff), random(0, 0xfff),
     random(0x8000, 0xbfff), random(0, 0xffff), random(0, 0xffff), random(0, 0xffff)
   )
-  local body = head .. id .. '","values":[' .. values[sent % #values + 1] .. "]}]}"
+  local body = head .. id .. values[sent % #values + 1]
   return wrk.format("POST", nil, nil, body)
 end
 

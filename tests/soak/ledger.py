@@ -24,6 +24,9 @@ KEYS = SealingKeys.create()
 #: Bytes of an invitation, the last part of a sealed plaintext.
 _INVITATION = 16
 
+#: Bytes of the id of a ticket, its first part.
+_TICKET_ID = 16
+
 
 class Entry(NamedTuple):
     """One report from its client's view: survey, id and packed values."""
@@ -57,6 +60,8 @@ class Ledger:
         Hashes of all issued invitations.
     invitations : dict of Entry to str
         The invitation of each report that needs one.
+    tickets : dict of Entry to bytes
+        The id of the ticket of each report that came with one.
     at_first : int
         Reports acknowledged at the first attempt.
     accepted : int
@@ -77,6 +82,7 @@ class Ledger:
         self.forged: set[Entry] = set()
         self.issued: set[bytes] = set()
         self.invitations: dict[Entry, str] = {}
+        self.tickets: dict[Entry, bytes] = {}
         self.at_first = self.accepted = self.unavailable = self.unanswered = 0
         self.complaints: list[str] = []
         self._lock = threading.Lock()
@@ -153,7 +159,7 @@ class Courier(requests.Session):
         self._surveys = {survey.id: survey for survey in surveys}
 
     def request(self, method: Any, url: Any, *args: Any, **kwargs: Any) -> requests.Response:
-        if method != "POST":
+        if method != "POST" or str(url).endswith("/tickets"):
             return super().request(method, url, *args, **kwargs)
         entries = self._entries(str(url), kwargs["data"])
         first = self._ledger.attempt(entries)
@@ -181,7 +187,10 @@ class Courier(requests.Session):
     def _entry(self, survey: Survey, report: dict[str, Any]) -> Entry | None:
         id_ = UUID(report["id"])
         if "values" in report:
-            return Entry(survey.id, id_.bytes, pack(report["values"], cell_width(survey)))
+            entry = Entry(survey.id, id_.bytes, pack(report["values"], cell_width(survey)))
+            if report.get("ticket"):
+                self._ledger.tickets[entry] = bytes.fromhex(report["ticket"])[:_TICKET_ID]
+            return entry
         # The binding is implemented here from the protocol, independently of the program.
         info = b"halftruth sealed report 1\n" + bytes.fromhex(survey.digest) + id_.bytes
         opened = KEYS.decrypt(base64.b64decode(report["sealed"]), info)

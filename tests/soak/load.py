@@ -14,8 +14,10 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 import requests
-from halftruth_client import Client
-from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
+from halftruth_client import Client, CollectorUnavailable
+from halftruth_shared import Attribute, GammaDiagonal, Schema, SplitQuestionnaire, Survey
+from halftruth_shared.mechanisms import ViewClass
+from halftruth_shared.survey import Reporting
 from ledger import (
     TIMEOUT,
     Courier,
@@ -44,7 +46,15 @@ WIDE = Survey(
     GammaDiagonal("19"),
 )
 INVITED = Survey("invited", "Six cells by invitation", NARROW.schema, NARROW.mechanism)
-SURVEYS = (NARROW, WIDE, INVITED)
+#: One with tickets, which real clients answer.
+TICKETED = Survey(
+    "ticketed",
+    "Two groups of questions by ticket",
+    NARROW.schema,
+    SplitQuestionnaire("19", [ViewClass(attributes=[[name]], weight=1) for name in ("a", "b")]),
+    reporting=Reporting(tickets="required"),
+)
+SURVEYS = (NARROW, WIDE, INVITED, TICKETED)
 
 #: Surveys of the plain clients, which send many of their reports under the same ids.
 _PAIRS = ((NARROW, WIDE), (NARROW, INVITED))
@@ -293,21 +303,34 @@ class RealClient:
             survey = self._rng.choice(_open_to(self.purse, SURVEYS))
             records = [self._record(survey) for _ in range(self._rng.choice(_SIZES))]
             invitations = _take(self.purse, len(records)) if survey is INVITED else None
-            if len(records) == 1:
-                self._people += 1
-                respondent = f"person {self._people}"
-                sent = self._client.submit(
-                    survey,
-                    records[0],
-                    respondent=respondent,
-                    invitation=invitations[0] if invitations else None,
-                )
-                waiting = sent.status == "waiting"
-            else:
-                sent_many = self._client.submit_many(survey, records, invitations=invitations)
-                waiting = sent_many.waiting > 0
+            try:
+                waiting = self._submit(survey, records, invitations)
+            except CollectorUnavailable:
+                # Without a ticket nothing is drawn.
+                if survey is not TICKETED:
+                    raise
+                waiting = True
             if waiting:
                 stop.wait(self._rng.uniform(0, _PAUSE))
+
+    def _submit(
+        self,
+        survey: Survey,
+        records: list[dict[str, str]],
+        invitations: list[str] | None,
+    ) -> bool:
+        """Send reports of these records; return whether some wait."""
+        if len(records) > 1:
+            sent_many = self._client.submit_many(survey, records, invitations=invitations)
+            return sent_many.waiting > 0
+        self._people += 1
+        sent = self._client.submit(
+            survey,
+            records[0],
+            respondent=f"person {self._people}",
+            invitation=invitations[0] if invitations else None,
+        )
+        return sent.status == "waiting"
 
     def flush(self) -> None:
         """Send the waiting reports of the outbox."""

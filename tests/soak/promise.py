@@ -25,6 +25,7 @@ FROM daily_outcomes JOIN surveys ON surveys.number = daily_outcomes.survey
 WHERE daily_outcomes.outcome = 'counted'
 """
 _INVITATIONS = "SELECT hash FROM invitations"
+_TICKETS = "SELECT ticket_id FROM ticket_ids"
 
 #: Runs a statement and returns its rows; all statements read the same snapshot.
 Query = Callable[[str], Iterable[Sequence[Any]]]
@@ -48,12 +49,15 @@ class Reading:
         Counted reports by survey and day.
     invitations : set of bytes
         Hashes of the unused invitations.
+    tickets : set of bytes
+        Ids of the spent tickets.
     """
 
     ids: list[tuple[str, bytes]]
     counts: Counter[tuple[str, bytes]]
     days: Counter[tuple[str, date]]
     invitations: set[bytes]
+    tickets: set[bytes]
 
     def counted(self, entries: Collection[Entry]) -> set[Entry]:
         """Return those of the reports whose ids are stored."""
@@ -72,7 +76,8 @@ def read(query: Query) -> Reading:
         days[survey, day if isinstance(day, date) else date.fromisoformat(day)] += count
     ids = [(survey, bytes(id_)) for survey, id_ in query(_IDS)]
     invitations = {bytes(hash_) for (hash_,) in query(_INVITATIONS)}
-    return Reading(ids, counts, days, invitations)
+    tickets = {bytes(id_) for (id_,) in query(_TICKETS)}
+    return Reading(ids, counts, days, invitations, tickets)
 
 
 def check_agreement(reading: Reading) -> None:
@@ -105,6 +110,14 @@ def check_invitations(reading: Reading, ledger: Ledger) -> None:
         issued - left == len(invited),
         f"of {issued} invitations {left} are left, but {len(invited)} reports came with one",
     )
+
+
+def check_tickets(reading: Reading, ledger: Ledger) -> None:
+    """Check that each counted report has spent its own ticket, and nothing else has spent any."""
+    spent = {ledger.tickets[entry] for entry in reading.counted(ledger.tickets)}
+    left, strange = len(spent - reading.tickets), len(reading.tickets - spent)
+    expect(not left, f"{left} tickets are not spent whose reports are counted")
+    expect(not strange, f"{strange} tickets are spent that let no report in")
 
 
 def check_after_fault(reading: Reading, ledger: Ledger) -> None:
@@ -143,6 +156,7 @@ def _check_counts(reading: Reading, counted: Collection[Entry], ledger: Ledger) 
     differing = len((+reading.counts - cells) + (cells - reading.counts))
     expect(not differing, f"the counts of {differing} cells are not those of the reports")
     check_invitations(reading, ledger)
+    check_tickets(reading, ledger)
     check_answers(ledger)
     # The receipt of a report in flight may have been lost.
     unreceipted = len(reading.ids) - ledger.accepted

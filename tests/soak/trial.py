@@ -33,6 +33,7 @@ from promise import (
     check_agreement,
     check_answers,
     check_invitations,
+    check_tickets,
     expect,
 )
 from relays import Device
@@ -176,6 +177,7 @@ class CollectorTrial(Trial):
         check_agreement(reading)
         check_acknowledged(reading, acknowledged)
         check_invitations(reading, self.ledger)
+        check_tickets(reading, self.ledger)
 
     def _settled(self) -> Reading:
         self._database.settle()

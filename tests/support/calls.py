@@ -18,9 +18,10 @@ from halftruth_collector.operations.tokens import TokenRequest
 from halftruth_collector.web.calls import OPERATORS, declared
 from halftruth_collector.web.messages import Confirmation
 from halftruth_collector.web.openapi import document
-from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
+from halftruth_shared import Attribute, GammaDiagonal, Schema, SplitQuestionnaire, Survey
 from halftruth_shared.analyses.plan import PlanQuery, PlanRequest
 from halftruth_shared.analyses.reading import fields
+from halftruth_shared.mechanisms import ViewClass
 from halftruth_shared.protocol.base import Request
 from halftruth_shared.protocol.reports import (
     InvitationCheck,
@@ -29,8 +30,10 @@ from halftruth_shared.protocol.reports import (
     ReportBatch,
     SealedBatch,
     SealedReport,
+    TicketRequest,
 )
 from halftruth_shared.protocol.terms import Terms, TermsChange, TermsPatch
+from halftruth_shared.survey import Reporting
 
 #: Number of reports in each cell of the survey.
 _REPORTS = [[[330, 240], [410, 350], [120, 150]], [[60, 40], [190, 160], [280, 170]]]
@@ -53,16 +56,31 @@ SURVEY = Survey(
     GammaDiagonal("19"),
 )
 
+#: A survey with tickets.
+TICKETED = Survey(
+    "views",
+    "Health at work, by ticket",
+    SURVEY.schema,
+    SplitQuestionnaire(
+        "19", [ViewClass(attributes=[[name]], weight=1) for name in SURVEY.schema.names]
+    ),
+    reporting=Reporting(tickets="required"),
+)
+
 #: Path parameters.
 PLACES = {"survey_id": SURVEY.id, "token_id": "6f0d3c9e", "key": "5a" * 32}
 
 
 @dataclass(frozen=True)
 class Call:
-    """Query and bodies of one request; bodies by their message types."""
+    """Query and bodies of one request; bodies by their message types.
+
+    `places` are path parameters that only this request has.
+    """
 
     query: Request = field(default_factory=Request)
     bodies: dict = field(default_factory=dict)
+    places: dict = field(default_factory=dict)
 
 
 def counts():
@@ -92,6 +110,7 @@ def calls():
         digest=SURVEY.digest, reports=[SealedReport(id=_REPORT_ID, sealed=sealed)]
     )
     check = InvitationCheck(hash=hashlib.sha256(bytes(16)).hexdigest())
+    tickets = TicketRequest(digest=TICKETED.digest, commitments=["5e" * 32])
     # Arguments of actions that have no default.
     given = {
         TermsChange: TermsChange(terms=TermsPatch(**msgspec.structs.asdict(terms))),
@@ -108,6 +127,7 @@ def calls():
             }
         ),
         "checkInvitation": Call(bodies={"InvitationCheck": check}),
+        "issueTickets": Call(bodies={"TicketRequest": tickets}, places={"survey_id": TICKETED.id}),
         "planSurvey": Call(bodies={"PlanRequest": plan}),
         "publishSurvey": Call(PublishQuery(), {"SurveyDocument": SURVEY.document()}),
         "checkSurvey": Call(bodies={"SurveyDocument": SURVEY.document()}),

@@ -5,6 +5,7 @@
 
 import base64
 import hashlib
+import hmac
 import itertools
 import json
 import math
@@ -739,13 +740,15 @@ def canonical_vectors():
         },
     }
     by_answer = survey("by-answer", [2, 3], keep("5/6", "5/7")) | {"promise": "answer"}
+    by_ticket = survey("by-ticket", [2, 3], split("3", 3, 2, view([0]), view([1])))
+    by_ticket |= {"reports": {"tickets": "required"}}
     vectors = [
         {
             "received": json.dumps(dict(reversed(made.items())), **how),
             "canonical": canonical(made),
             "digest": digest(made),
         }
-        for made in (plain, worded, ordered, ASKED, FRAMED, WAVE, RELAYED, by_answer)
+        for made in (plain, worded, ordered, ASKED, FRAMED, WAVE, RELAYED, by_answer, by_ticket)
         for how in ({}, {"indent": 2}, {"ensure_ascii": False})
     ]
     about = "A survey as text that may be received, its canonical JSON, and the digest."
@@ -1649,6 +1652,65 @@ def sealed_but_refused():
         }
 
 
+def ticket_vectors():
+    """Return tickets with the views that follow, for views of different weights."""
+    half = view([0], weight=2**16 + 1), view([1], weight=2**16)
+    surveys = [
+        survey("one-view", [2], split("3", 3, 2, view([0]))),
+        survey("apart", [2, 3], split("19/2", 7, 3, view([1], weight=5), view([0]))),
+        survey("pairs", [2, 3, 4], split("19/2", 3, 2, view([0, 1, 2], choose=[2]))),
+        survey("groups", [2, 3, 2, 4, 3, 2, 2], GROUPS, public=[0, 6]),
+        survey("repeated-view", [2, 2, 2, 3, 3, 2], REPEATED),
+        # Nearly half of the numbers are rejected, so that some draws need a second block.
+        survey("rejected", [2, 3], split("3", 3, 2, *half)),
+        survey("many-questions", [4] * 40, split("19", 19, 10, view(range(40), choose=[2]))),
+    ]
+    vectors = []
+    for asked in surveys:
+        made = published(asked) | {"reports": {"tickets": "required"}}
+        names = [attribute["name"] for attribute in made["attributes"]]
+        weights = [
+            weight
+            for weight, _ in dense_split.views(
+                asked_sizes(made), classes_of(made["mechanism"], names)
+            )
+        ]
+        tickets = [
+            ticket(made, weights, i, 12 if made["id"] == "rejected" else 6)
+            for i in range(24 if made["id"] == "rejected" else 6)
+        ]
+        vectors.append({"survey": made, "digest": digest(made), "tickets": tickets})
+    about = "Tickets and the views that follow from them; see Tickets in docs/protocol.md."
+    return {"about": about, "vectors": vectors}
+
+
+def asked_sizes(made):
+    return [len(categories) for _, categories in asked_of(made)]
+
+
+def ticket(made, weights, number, blocks):
+    """Return a ticket, with its commitment and code, and the number of its view."""
+    bound = bytes.fromhex(digest(made))
+    seed = f"{made['id']}/{number}"
+    secret, id_ = known_bytes(f"secret/{seed}", 32), known_bytes(f"ticket/{seed}", 16)
+    key = known_bytes(f"ticket key/{made['id']}", 32)
+    commitment = hashlib.sha256(b"halftruth ticket 1\n" + bound + secret).digest()
+    counters = (i.to_bytes(4, "big") for i in range(blocks))
+    stream = Stream(
+        b"".join(hashlib.sha256(bound + id_ + secret + counter).digest() for counter in counters)
+    )
+    drawn = stream.below(sum(weights))
+    number = next(i for i, until in enumerate(itertools.accumulate(weights)) if drawn < until)
+    return {
+        "secret": secret.hex(),
+        "commitment": commitment.hex(),
+        "id": id_.hex(),
+        "key": key.hex(),
+        "code": hmac.new(key, bound + id_ + commitment, hashlib.sha256).hexdigest(),
+        "view": number,
+    }
+
+
 def files():
     """Return the text of each file by name."""
     made = {kind: mechanism_vectors(kind) for kind in SAMPLERS}
@@ -1656,7 +1718,7 @@ def files():
     made |= {"protection": promise_vectors(), "questions": question_vectors()}
     made |= {"signed": signed_vectors(), "sealed": sealed_vectors()}
     made |= {"relayed": relayed_vectors(), "shuffled": shuffled_vectors()}
-    made |= {"series": series_vectors()}
+    made |= {"series": series_vectors(), "tickets": ticket_vectors()}
     return {f"{name}.json": text_of(vectors) for name, vectors in made.items()}
 
 

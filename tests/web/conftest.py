@@ -301,7 +301,8 @@ def counted(live, survey="work"):
 def posted(found):
     """Return the requests that send reports."""
     posts = [line for line in found.requests if line.startswith("POST")]
-    return [line for line in posts if not line.split()[1].endswith("/invitations/check")]
+    others = ("/invitations/check", "/tickets")
+    return [line for line in posts if not line.split()[1].endswith(others)]
 
 
 def is_not_asked(found, said):

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { generateKeyPairSync, sign } from "node:crypto";
 import { readFileSync } from "node:fs";
 
+import { toHex } from "../../client/halftruth_client/js/bytes.js";
 import { Client, Survey } from "../../client/halftruth_client/js/index.js";
 
 export const ADDRESS = "https://collector.example";
@@ -68,6 +69,9 @@ export class Collector {
     this.unspent = true;
     this.requests = [];
     this.reports = new Map();
+    /** Tickets, as they were issued; or the answer in place of one. */
+    this.issued = [];
+    this.noTickets = undefined;
     this.trouble = [];
     this.fetch = this.fetch.bind(this);
   }
@@ -79,6 +83,12 @@ export class Collector {
       return json({ survey, digest, status: "open", ...published });
     }
     if (url.endsWith("/invitations/check")) return json({ unspent: this.unspent });
+    if (url.endsWith("/tickets")) {
+      if (this.noTickets) return this.noTickets(url, settings);
+      const issued = toHex(crypto.getRandomValues(new Uint8Array(48)));
+      this.issued.push(issued);
+      return json({ tickets: [issued] }, 201);
+    }
     const trouble = this.trouble.shift();
     if (trouble !== undefined) return trouble(url, settings);
     const [{ id, values, sealed }] = JSON.parse(settings.body).reports;

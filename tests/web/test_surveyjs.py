@@ -124,6 +124,7 @@ def with_mechanism(keep):
     names = ", ".join(f'"{name}" = "{keep}"' for name in SURVEY.schema.names)
     mechanism = f'kind = "randomized-response"\nkeep = {{{names}}}'
     text = re.sub(r'kind = "split-q[^\[]*', f"{mechanism}\n\n", TEXT)
+    text = text.replace('[reports]\ntickets = "required"\n', "")
     if keep == "1":
         text = re.sub("(?m)^(name = .*)$", r"\1\nsensitive = false", text)
     return Survey.from_toml(text)
@@ -159,10 +160,12 @@ def test_only_the_drawn_view_is_asked_and_only_reports_are_sent(live, people):
     assert len(bodies) == 20
     for body in bodies:
         [report] = body["reports"]
-        assert (body.keys(), report.keys()) == ({"digest", "reports"}, {"id", "values"})
+        assert body.keys() == {"digest", "reports"}
+        assert report.keys() == {"id", "values", "ticket"}
     addresses = {line.split()[1] for line in people.visit.requests}
     assert {address.removeprefix(live.url) for address in addresses if live.url in address} == {
         "/v1/surveys/health",
+        "/v1/surveys/health/tickets",
         "/v1/surveys/health/reports",
     }
     assert people.visit.page.context.cookies() == []
@@ -410,7 +413,7 @@ def test_the_manual_example_works_with_surveyjs(live, origin, visit, command):
     assert command("survey", "import", file, "--output", toml, "--map", names)[0] == 0
     # All questions are asked, so that the pages are the same in each run.
     text = toml.read_text("utf-8").replace("max_length = 2\n", "")
-    text = text.replace("split-questionnaire", "gamma-diagonal")
+    text = text.replace("split-questionnaire", "gamma-diagonal").replace("required", "none")
     text = text.replace("[form]", '[form]\nasked_by = "A university"\nconsent = "I agree."')
     operations.publish_survey(live.store, Survey.from_toml(text))
     # A URL that contains an answer, which browsers would fetch.

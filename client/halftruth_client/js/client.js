@@ -1,7 +1,7 @@
 /** Client for respondents: fetch a survey, perturb a record in this browser, and send the report.
  * */
 
-import { fromHex, toHex } from "./bytes.js";
+import { concat, fromHex, toHex } from "./bytes.js";
 import { Catalog } from "./catalog.js";
 import {
   AnsweredBefore, CollectorUnavailable, HalftruthError, ParameterError, RequestRefused, SurveyRefused,
@@ -10,6 +10,7 @@ import { entryOf } from "./ledger.js";
 import { least } from "./mechanisms/base.js";
 import { browserStorage, isCounted, Memory, once } from "./memory.js";
 import { checkInvitation } from "./terms.js";
+import { commitTo, newSecret, readIssued, readTicket, ticketText, viewOf } from "./tickets.js";
 import { loaded, Transport } from "./transport.js";
 
 /**
@@ -37,6 +38,9 @@ import { loaded, Transport } from "./transport.js";
 
 /** Longest timeout in milliseconds of a request whose answer is not needed. */
 const BRIEF = 3_000;
+
+/** Stands for no ticket in a sealed report, so that all reports of a survey have one length. */
+const NO_TICKET = "00".repeat(80);
 
 /** Name of the lock between pages while they draw, one for all surveys since they share ledgers. */
 const DRAWING = "halftruth:drawing";
@@ -135,16 +139,37 @@ export class Client {
   }
 
   /** Names of the attributes to ask. For a split questionnaire they are drawn once, before anything
-   * is answered, and stored.
-   * @param {Survey} survey */
-  async asked(survey) {
+   * is answered, and stored; from a ticket of the collector, if the survey requires one. An
+   * invitation, if reports need one, admits three tickets.
+   * @type {(survey: Survey, invitation?: string) => Promise<readonly string[]>} */
+  async asked(survey, invitation) {
     const digest = await survey.digest();
-    const isDrawn = () => this.#memory.view(digest) !== null;
-    await once(`${this.#memory.nameOf(survey.id)} view`, isDrawn, () => {
-      const view = isDrawn() ? null : survey.drawView();
-      if (view !== null) this.#memory.setView(digest, view);
+    const memory = this.#memory;
+    const isDrawn = () =>
+      memory.view(digest) !== null &&
+      (!survey.hasTickets || memory.has(survey.id) || readTicket(memory.ticket(digest)) !== null);
+    await once(`${memory.nameOf(survey.id)} view`, isDrawn, async () => {
+      if (isDrawn()) return;
+      const view = survey.hasTickets ? await this.#viewByTicket(survey, digest, invitation) : survey.drawView();
+      if (view !== null) memory.setView(digest, view);
     });
-    return survey.asked(this.#memory.view(digest));
+    return survey.asked(memory.view(digest));
+  }
+
+  /** Take a ticket, store it, and return the number of its view.
+   * @type {(survey: Survey, digest: string, invitation?: string) => Promise<number>} */
+  async #viewByTicket(survey, digest, invitation) {
+    const secret = newSecret();
+    const path = `/v1/surveys/${encodeURIComponent(survey.id)}/tickets`;
+    const published = await this.#catalog.published(survey);
+    checkInvitation(published, invitation);
+    const isInvited = published.terms.invitations && invitation !== undefined;
+    const invitations = isInvited ? [await hashOf(invitation)] : undefined;
+    const message = { digest, commitments: [await commitTo(digest, secret)], invitations };
+    const ticket = readIssued(await this.#transport.request(path, message), secret);
+    const view = await viewOf(survey, digest, ticket);
+    this.#memory.setTicket(digest, ticketText(ticket));
+    return view;
   }
 
   /** Number of the drawn view; undefined if everybody is asked everything.
@@ -157,9 +182,8 @@ export class Client {
    * which cannot be used to send a report, and the check is not recorded.
    * @type {(survey: Survey, invitation: string) => Promise<boolean | null>} */
   async isUnspent(survey, invitation) {
-    const hash = await crypto.subtle.digest("SHA-256", fromHex(invitation));
     const path = `/v1/surveys/${encodeURIComponent(survey.id)}/invitations/check`;
-    const message = { hash: toHex(new Uint8Array(hash)) };
+    const message = { hash: await hashOf(invitation) };
     try {
       const answer = await this.#transport.request(path, message);
       const { unspent } = /** @type {{unspent: unknown}} */ (answer);
@@ -238,6 +262,8 @@ export class Client {
       }
     }
     const isDrawn = () => this.#memory.get(survey.id) !== null;
+    // Without a ticket nothing is drawn. Usually there is one since before the first question.
+    if (survey.hasTickets && before === null && record !== null) await this.asked(survey, delivery.invitation);
     await once(DRAWING, isDrawn, () => this.#remember(survey, digest, record, delivery));
     try {
       return await this.#send(survey.id);
@@ -347,7 +373,9 @@ export class Client {
     const id = crypto.randomUUID();
     this.#drawn.add(id);
     const relayId = survey.relay === null ? undefined : crypto.randomUUID();
-    this.#memory.set(survey.id, { digest, id, relayId, values, collector, sent: false, invitation, after });
+    const ticket = survey.hasTickets ? (this.#memory.ticket(digest) ?? undefined) : undefined;
+    this.#memory.set(survey.id, { digest, id, relayId, values, collector, sent: false, invitation, ticket, after });
+    this.#memory.removeTicket(digest);
   }
 
   /** Transport to the relay of a survey, if it has one; otherwise to the collector.
@@ -369,7 +397,9 @@ export class Client {
     /** @param {HalftruthError} [error] */
     const settle = (error) => {
       const [refused, about] = [error?.message, error?.field];
-      this.#memory.set(survey, { ...report, sent: true, refused, about, invitation: undefined });
+      // The ticket of a refused report is kept: it may be accepted with another invitation.
+      const ticket = error === undefined ? undefined : report.ticket;
+      this.#memory.set(survey, { ...report, sent: true, refused, about, invitation: undefined, ticket });
     };
     const published = await this.#catalog.entry(survey, report.digest);
     // The invitation of a counted report is deleted, so it cannot be sent again.
@@ -405,24 +435,34 @@ export class Client {
 /** Message with a report: plain or sealed, with an invitation if the terms require one; or sealed for the
  * relay of the survey, under the relay's id.
  * @type {(survey: Survey, report: import("./memory.js").Remembered) => Promise<object>} */
-async function messageOf({ mechanism, terms, relay }, { digest, id, relayId = "", values, invitation }) {
+async function messageOf({ mechanism, terms, relay, hasTickets }, report) {
+  const { digest, id, relayId = "", values, ticket } = report;
   if (relay !== null) {
     const { pack, sealForRelay } = await loaded(import("./sealing.js"));
     const packed = pack(values, mechanism.reportSpace.shape);
     return { id: relayId, sealed: await sealForRelay(relay, digest, { id, relayId, packed }) };
   }
-  const ticket = terms.invitations ? invitation : undefined;
-  if (terms.sealingKey === null) return { id, values, invitation: ticket };
+  const invitation = terms.invitations ? report.invitation : undefined;
+  if (terms.sealingKey === null) return { id, values, invitation, ticket };
   const { pack, seal } = await loaded(import("./sealing.js"));
-  const packed = pack(values, mechanism.reportSpace.shape);
-  return { id, sealed: await seal(terms.sealingKey, digest, { id, packed, invitation: ticket }) };
+  const packed = concat(
+    pack(values, mechanism.reportSpace.shape),
+    hasTickets ? fromHex(ticket ?? NO_TICKET) : new Uint8Array(0),
+  );
+  return { id, sealed: await seal(terms.sealingKey, digest, { id, packed, invitation }) };
 }
 
 /** True for a final refusal, after which a retry is pointless: the survey was closed or replaced, the
- * report is invalid, or its invitation was refused.
+ * report is invalid, or its invitation or ticket was refused.
  * @type {(error: unknown) => error is RequestRefused} */
 function isFinal(error) {
   if (!(error instanceof RequestRefused)) return false;
   const { status, field } = error;
-  return status === 409 || status === 422 || (status === 403 && field === "invitation");
+  return status === 409 || status === 422 || (status === 403 && (field === "invitation" || field === "ticket"));
+}
+
+/** SHA-256 of an invitation, which cannot be used to send a report.
+ * @param {string} invitation */
+async function hashOf(invitation) {
+  return toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", fromHex(invitation))));
 }

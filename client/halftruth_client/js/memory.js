@@ -21,6 +21,7 @@ import { Ledger } from "./ledger.js";
  * @property {string} [refused] Message of the collector, if it refused the report.
  * @property {string} [about] Field of the refusal, if any.
  * @property {string} [invitation] Invitation of the report, until the final response.
+ * @property {string} [ticket] Ticket of the report, until it was counted.
  * @property {number} [after] Time before which the report is not sent, in milliseconds since 1970.
  */
 
@@ -28,8 +29,9 @@ import { Ledger } from "./ledger.js";
 
 const PREFIX = "halftruth:";
 const VIEW_PREFIX = "halftruth-view:";
+const TICKET_PREFIX = "halftruth-ticket:";
 const LEDGER = "halftruth-ledger";
-const PREFIXES = [PREFIX, VIEW_PREFIX, LEDGER];
+const PREFIXES = [PREFIX, VIEW_PREFIX, TICKET_PREFIX, LEDGER];
 
 /** Key for testing whether there is space; it cannot be the key of a survey. */
 const PROBE = "halftruth-probe";
@@ -129,11 +131,29 @@ export class Memory {
     this.#storage.setItem(VIEW_PREFIX + digest, String(view));
   }
 
+  /** The ticket of a report that is not drawn yet, as text.
+   * @param {string} digest */
+  ticket(digest) {
+    return this.#storage.getItem(TICKET_PREFIX + digest);
+  }
+
+  /** @type {(digest: string, ticket: string) => void} */
+  setTicket(digest, ticket) {
+    this.#storage.setItem(TICKET_PREFIX + digest, ticket);
+  }
+
+  /** Delete the ticket, once its report was drawn.
+   * @param {string} digest */
+  removeTicket(digest) {
+    this.#storage.removeItem(TICKET_PREFIX + digest);
+  }
+
   /** Delete the report and the view of a survey, so that another person can answer.
    * @type {(survey: string, digest: string) => void} */
   remove(survey, digest) {
     this.#storage.removeItem(this.nameOf(survey));
     this.#storage.removeItem(VIEW_PREFIX + digest);
+    this.removeTicket(digest);
   }
 
   /** Ids of the surveys whose reports wait to be sent to a collector.
@@ -273,7 +293,7 @@ export function browserStorage() {
  * perhaps after the lock. So a page that has written holds a second lock for a while, which all pages
  * see immediately, and the next page waits until it sees the write.
  *
- * @type {(name: string, isDone: () => boolean, action: () => void) => Promise<void>}
+ * @type {(name: string, isDone: () => boolean, action: () => unknown) => Promise<void>}
  */
 export async function once(name, isDone, action) {
   let ran = false;
@@ -281,13 +301,13 @@ export async function once(name, isDone, action) {
     ran = true;
     if (!isDone() && (await hasOtherWriter(name))) await waitUntil(isDone);
     const before = isDone();
-    action();
+    await action();
     if (isDone() && !before) await announce(name);
     else if (!isDone()) announced.get(name)?.();
   };
   const locks = globalThis.navigator?.locks;
   if (!locks) {
-    action();
+    await action();
     return;
   }
   try {
@@ -295,7 +315,7 @@ export async function once(name, isDone, action) {
   } catch (error) {
     // A browser without storage has no locks either; its pages are independent.
     if (ran) throw error;
-    action();
+    await action();
   }
 }
 

@@ -185,8 +185,12 @@ export class Session extends Target {
       const report = client.before(id, await survey.digest());
       const ledger = await this.#readLedger();
       if (report === null) await this.#checkAdmission(survey);
-      const names = report === null && !asksAll ? await client.asked(survey) : survey.schema.names;
-      const view = await client.view(survey);
+      // The ticket is taken now, so that no request depends on how somebody answers.
+      const isDrawn = report === null && (!asksAll || survey.hasTickets);
+      const drawn = isDrawn ? await client.asked(survey, this.invitation) : survey.schema.names;
+      const names = asksAll ? survey.schema.names : drawn;
+      // Whoever is asked everything is not shown what was drawn.
+      const view = isDrawn && asksAll ? undefined : await client.view(survey);
       const relayFigures = await loadRelayFigures(survey);
       if (isOver()) return this.state;
       Object.assign(this, { ledger, view, relayFigures });

@@ -13,7 +13,7 @@ import { Schema } from "./schema.js";
 import { isHex, readTerms } from "./terms.js";
 
 const ID = /^[a-z0-9][a-z0-9-]{0,63}$/;
-const MEMBERS = ["id", "title", "description", "languages", "attributes", "mechanism", "form", "series", "relay", "promise", "test_of"];
+const MEMBERS = ["id", "title", "description", "languages", "attributes", "mechanism", "form", "series", "relay", "promise", "test_of", "reports"];
 
 const FRAMING_MEMBERS = [
   "asked_by", "purpose", "contact", "privacy_notice", "consent", "thanks", "redirect", "redirect_after",
@@ -123,6 +123,8 @@ export class Survey {
     }
     checkConditions(this.schema, this.mechanism);
     if (this.relay !== null) checkHidden(this.schema, this.mechanism);
+    /** Whether each report needs a ticket, from which its view follows. */
+    this.hasTickets = readTickets(members.reports, members.mechanism, this.relay);
     this.canonical = canonicalJson(document);
     /** True if the collector accepts reports later. */
     this.isPlanned = false;
@@ -261,6 +263,15 @@ function readSeries(written) {
 function isServerAddress(written) {
   const match = typeof written === "string" && written.length <= MOST_CHARACTERS ? ADDRESS.exec(written) : null;
   return match !== null && Number(match.groups?.port?.slice(1) ?? 0) <= LAST_PORT;
+}
+
+/** @type {(written: unknown, mechanism: any, relay: Readonly<Relay> | null) => boolean} */
+function readTickets(written, mechanism, relay) {
+  if (written === undefined) return false;
+  const { tickets } = membersOf(written, ["tickets"], "reports");
+  const fits = mechanism?.kind === "split-questionnaire" && relay === null;
+  if (tickets === "required" && fits) return true;
+  throw fault("tickets", '"required", for a split questionnaire without a relay, or no such member', "reports");
 }
 
 /** @type {(written?: unknown) => Readonly<Relay> | null} */

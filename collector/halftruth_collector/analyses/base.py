@@ -60,8 +60,9 @@ class AnalysisContext:
 
     There are no results for fewer than `min_reports` reports, in total or in a domain. `days` are
     the numbers of reports counted each day, earliest first. `invited` is whether people answered by
-    invitation, and `waves` reads the counts of all surveys of the same series. `added` are the
-    interactions of the query that it has because the reports contradict the model without them.
+    invitation, `tickets` reads how many tickets were issued and spent, and `waves` reads the counts
+    of all surveys of the same series. `added` are the interactions of the query that it has because
+    the reports contradict the model without them.
     """
 
     survey: Survey
@@ -71,6 +72,7 @@ class AnalysisContext:
     min_reports: int = field(kw_only=True)
     days: Mapping[date, int] = field(default_factory=dict, kw_only=True)
     invited: bool = field(default=False, kw_only=True)
+    tickets: Callable[[], tuple[int, int]] | None = field(default=None, kw_only=True)
     waves: Callable[[], "Sequence[AnalysisContext]"] = field(default=tuple, kw_only=True)
     added: Sequence[TestedInteraction] = field(default=(), kw_only=True)
 

@@ -1,24 +1,32 @@
 """Counts of perturbed reports."""
 
+from collections.abc import Iterator
+
 import numpy as np
 from halftruth_shared.analyses.counts import CountsQuery
 from halftruth_shared.results import (
     QUANTITIES,
     Block,
+    Caveat,
     Key,
     Labels,
     Result,
     Show,
     Texts,
     note,
+    warning,
 )
 from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.showing import report_count
 from halftruth_shared.results.wording import number
 
 from ..estimation.estimates import Estimates
+from ..estimation.views import compare_views
 from .base import Analysis, AnalysisContext
 from .deciding import AtLevel
+
+#: p-value below which the views of reports are said to differ from the design.
+_ODD = 0.01
 
 
 def compute(counted: AnalysisContext, query: CountsQuery) -> Result[CountsQuery]:
@@ -32,8 +40,20 @@ def compute(counted: AnalysisContext, query: CountsQuery) -> Result[CountsQuery]
         query,
         keys,
         Estimates.numbers(QUANTITIES["reports"], counts.counts).columns(),
-        caveats=[note("perturbed")],
+        caveats=[note("perturbed"), *_who_chooses(counted)],
     )
+
+
+def _who_chooses(counted: AnalysisContext) -> Iterator[Caveat]:
+    """Yield what is known of who has chosen the questions that reports are about."""
+    if counted.survey.has_tickets:
+        if counted.tickets is not None:
+            issued, spent = counted.tickets()
+            yield note("tickets", issued=issued, spent=spent)
+    elif (tested := compare_views(counted.survey, counted.counts)) is not None:
+        is_odd = tested.p_value < _ODD
+        kind = warning if is_odd else note
+        yield kind("views", views=tested.views, p_value=tested.p_value, is_odd=is_odd)
 
 
 def layout(result: Result[CountsQuery], _: Labels) -> list[Block]:

@@ -1,6 +1,7 @@
 """Counts of a survey from a store and, if needed, of the other surveys of its series."""
 
 from collections.abc import Callable
+from functools import partial
 
 from ..store.reports import CountStore
 from ..store.surveys import SurveyStore
@@ -13,10 +14,12 @@ def counted_in(
     survey_id: str,
     min_reports: int,
     check: Callable[[], None] = lambda: None,
+    tickets: Callable[[str], tuple[int, int]] | None = None,
 ) -> AnalysisContext:
     """Read the counts of a survey; the counts of its series are read when an analysis needs them.
 
-    `check` is called before other surveys are read, and raises if access is not allowed.
+    `tickets` reads how many tickets of a survey were issued and spent. `check` is called before
+    other surveys are read, and raises if access is not allowed.
     """
     stored, counts, as_of, days = reports.snapshot(survey_id)
     survey = stored.survey()
@@ -37,5 +40,6 @@ def counted_in(
         min_reports=min_reports,
         days=days,
         invited=stored.terms.invitations,
+        tickets=None if tickets is None else partial(tickets, survey_id),
         waves=waves,
     )

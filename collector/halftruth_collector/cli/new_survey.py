@@ -116,7 +116,13 @@ def new(
     else:
         mechanism["max_length"] = min(2, len(asked))
     id = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:64].strip("-") or "survey"
-    data = {"id": id, "title": title, "mechanism": mechanism, "attributes": asked}
+    data = {
+        "id": id,
+        "title": title,
+        "mechanism": mechanism,
+        "reports": {"tickets": "required"},
+        "attributes": asked,
+    }
     text = survey_file.write(data, heading=_HEADING)
     survey = Survey.from_toml(text)
     path = file or f"{id}.toml"

@@ -22,7 +22,9 @@ def counted_in(database: str, survey: str) -> Iterator[AnalysisContext]:
     # The minimum prevents unreliable conclusions; anyone with the database can read all counts.
     least = Config.from_environment(only=["min_reports"]).min_reports
     with open_existing_store(database) as store, computing("estimating"):
-        yield stored.counted_in(store.surveys, store.reports, survey, least)
+        yield stored.counted_in(
+            store.surveys, store.reports, survey, least, tickets=store.tickets.totals
+        )
 
 
 def result_of(

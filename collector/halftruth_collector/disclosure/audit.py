@@ -71,7 +71,8 @@ class Audit:
     guarantee against an observer of counts alone; None if answers are unperturbed or provable,
     since they form distinguishable groups. `precision` are the planned margins of
     shares of answers to one question, to two and to three, and `false_reports` are for the same
-    numbers of questions; they end before tables with too many cells. `series` is None if no device
+    numbers of questions, in a survey that `has_tickets` of a ticket; they end before tables with
+    too many cells. `series` is None if no device
     keeps a total.
     """
 
@@ -90,6 +91,7 @@ class Audit:
     precision: tuple[PlannedMargin, ...]
     linking: Linking | None
     series: SeriesAudit | None = None
+    has_tickets: bool = False
 
 
 def audit(
@@ -145,6 +147,7 @@ def audit(
         title=survey.title_in(),
         digest=survey.digest,
         mechanism=survey.mechanism.kind,
+        has_tickets=survey.has_tickets,
         questions=len(survey.schema.questions),
         respondents=respondents,
         pilot=None if people is None else int(people(survey.schema.names[:1]).sum()),

@@ -308,6 +308,19 @@ def _results(audit: Audit) -> Section | None:
             "Invitations bound their number; without them, only the limit for each network address"
             " does."
         )
+    sent = "largest weight of a report"
+    chosen = (
+        "Someone who makes up reports can send those with the largest weights, and nothing in a"
+        " report shows that it is false."
+    )
+    if audit.has_tickets:
+        sent = "largest weight of a ticket"
+        chosen = (
+            "The questions of a report follow from a ticket, which nobody can choose. Someone who"
+            " makes up reports can send those with the largest weights among what their tickets"
+            " admit, and nothing in a report shows that it is false. The weight is the mean over"
+            " tickets; those with questions that weigh more are rarer to the same degree."
+        )
     reports = audit.respondents
     false = {influence.length: influence for influence in audit.false_reports}
     rows = []
@@ -334,16 +347,15 @@ def _results(audit: Audit) -> Section | None:
                 "questions",
                 "typical margin",
                 "worst",
-                "largest weight of a report",
+                sent,
                 "false reports that shift a share by its margin",
             ),
             tuple(rows),
         ),
         (
             f"{definition(PlanQuery().confidence, audit.pilot is not None)} A share is the mean of"
-            " the weights of the reports; for true answers, a weight is 0 or 1 on average. Someone"
-            " who makes up reports can send those with the largest weights, and nothing in a report"
-            f" shows that it is false. {bounded}",
+            " the weights of the reports; for true answers, a weight is 0 or 1 on average."
+            f" {chosen} {bounded}",
         ),
     )
 

@@ -219,7 +219,7 @@ class DerivedTable(Table):
             outside = by_report.sum(axis=1) - inside.sum(axis=1)
             chances = outside + (inside / of_cells).T * of_cells.sum()
             weights = self._sums(each.weights).reshape(len(each.weights), -1) / self.base
-            yield ReportDistribution(each.reports, chances / people.sum(), weights)
+            yield replace(each, chances=chances / people.sum(), weights=weights)
 
     def unit_variance(self) -> UnitVariance | None:
         """Return the unit variance of merged cells, or of a domain that of all people, scaled.

@@ -144,6 +144,7 @@ def _in_groups(perturbation: Perturbation) -> Perturbation:
         _grouped(perturbation.schema),
         views,
         perturbation.unperturbed_columns,
+        by_ticket=perturbation.by_ticket,
     )
     grouped.detail = perturbation
     return grouped

@@ -126,6 +126,8 @@ class ReportPart:
     units : tuple of tuple of int, optional
         Axes of the units of a set about which the reports are. Such reports tell of each unit, with
         the axes that are of no unit.
+    by_ticket : bool
+        Whether nobody chooses that a report is one of these.
     """
 
     unperturbed: tuple[int, ...]
@@ -134,6 +136,7 @@ class ReportPart:
     operator: Operator | PairsOperator
     counts: Array
     units: tuple[tuple[int, ...], ...] | None = None
+    by_ticket: bool = False
 
     def tells_of(self, axes: Collection[int]) -> bool:
         """Return whether the reports identify the interaction of some axes."""
@@ -247,7 +250,7 @@ def _parts_by_view(
             counted = numbers[start:end], [*row, cells[start:end, -1] - view.first]
             part = _part_of_set(perturbation.schema, view, among, known, *counted)
             if part.margin:
-                yield part
+                yield replace(part, by_ticket=perturbation.by_ticket)
             continue
         response = response_of(view)
         if not response.is_direct and len(kept) < len(view.positions):
@@ -265,7 +268,7 @@ def _parts_by_view(
         else:
             operator = _geometry(response)
         margin = (*sizes, *(shape[among[axis]] for axis in kept))
-        yield ReportPart(known, kept, margin, operator, table)
+        yield ReportPart(known, kept, margin, operator, table, by_ticket=perturbation.by_ticket)
 
 
 def _tells_margins(view: View) -> bool:

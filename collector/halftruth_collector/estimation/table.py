@@ -38,11 +38,15 @@ class ReportDistribution:
         Probability of each of K distinct reports.
     weights : ndarray, shape (K, cells)
         Contribution of a report to each estimated share, cells in row-major order.
+    share : float or None
+        Share of the tickets that are for such a report; None if its sender can choose that it is
+        one, as without tickets.
     """
 
     reports: float
     chances: Array
     weights: Array
+    share: float | None = None
 
 
 class Table(ABC):
@@ -133,7 +137,8 @@ class Table(ABC):
     def largest_falls(self, forms: Array, shares: Array | None = None) -> Array:
         """Return how much one more report can lower linear forms of the estimates, shape (K,).
 
-        It is the report, of all that can be sent, that lowers the form most.
+        It is the report, of all that can be sent, that lowers the form most; if nobody can choose
+        its view, the mean over the views of such reports.
 
         Parameters
         ----------
@@ -352,14 +357,32 @@ class Table(ABC):
 
 
 def largest_falls(distributions: Iterable[ReportDistribution], forms: Array) -> Array:
-    """Return how much one more of some reports can lower linear forms of their weights, (K,)."""
-    falls = np.zeros(len(forms))
+    """Return how much one more of some reports can lower linear forms of their weights, (K,).
+
+    Whoever can choose the view of a report takes the one with the largest fall. With tickets the
+    fall of a report is, in the mean over its views, that of the best symbol of each: a number of
+    tickets, since a ticket can be thrown away until one has the wanted view.
+    """
+    chosen, drawn = np.zeros((2, len(forms)))
     for each in distributions:
         check_deadline()
         added = each.weights @ forms.T
         added -= each.chances @ added
-        falls = np.maximum(falls, -added.min(axis=0))
-    return falls
+        largest = np.maximum(-added.min(axis=0), 0.0)
+        if each.share is None:
+            chosen = np.maximum(chosen, largest)
+        else:
+            drawn += each.share * largest
+    return np.maximum(chosen, drawn)
+
+
+def largest_expected_weight(distributions: Iterable[ReportDistribution], cells: int) -> float:
+    """Return the largest weight of a report for a cell, in the mean over views that nobody chooses.
+
+    It is that of a report in the direction in which it moves the share of the cell most.
+    """
+    every = np.eye(cells)
+    return float(largest_falls(distributions, np.vstack([every, -every])).max())
 
 
 def with_sums(table: Array, axes: int | None = None) -> Array:

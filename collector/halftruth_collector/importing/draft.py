@@ -502,6 +502,7 @@ class SurveyDraft:
             **self.texts,
             **({"languages": self.languages} if self.languages else {}),
             "mechanism": mechanism | {"max_length": min(2, attributes)},
+            "reports": {"tickets": "required"},
             **({"form": self.form} if self.form else {}),
             "attributes": [self._with_unconfirmed(question) for question in self.questions],
         }

@@ -257,6 +257,7 @@ def draft_from_records(
         "id": id or re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-")[:64] or "survey",
         "title": title or _printable(stem) or "Survey",
         "mechanism": mechanism,
+        "reports": {"tickets": "required"},
         "attributes": questions,
     }
     if people:

@@ -3,16 +3,17 @@
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import TypeVar
 
 import numpy as np
-from halftruth_shared import ReportError, ReportSpace
+from halftruth_shared import ReportError, ReportSpace, Survey
 from halftruth_shared.protocol.reports import Report
+from halftruth_shared.protocol.tickets import Ticket, draw_view, is_issued
 from numpy.typing import NDArray
 
-from ..errors import StaleDigest
+from ..errors import StaleDigest, TicketRefused
 
 Value = TypeVar("Value")
 
@@ -20,6 +21,32 @@ Value = TypeVar("Value")
 _ARRAY_FROM = 8
 
 _INVITATION = re.compile(r"[0-9a-f]{32}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class TicketCheck:
+    """Check of the tickets of reports to one survey.
+
+    `key` is that of the tickets that this collector has issued for it; None if it has issued none.
+    """
+
+    survey: Survey
+    key: bytes | None = field(repr=False)
+
+    def check(self, report: Report, index: int) -> bytes:
+        """Return the id of the ticket of a report with valid values; TicketRefused if not its."""
+        try:
+            ticket = Ticket.from_text(report.ticket or "")
+        except ReportError as error:
+            raise ReportError(f"report {index}: {error}", field=error.field, index=index) from None
+        digest, perturbation = self.survey.digest, self.survey.perturbation
+        if self.key is None or not is_issued(self.key, digest, ticket):
+            raise ticket_refused(index, "it was not issued here, or to somebody else")
+        if draw_view(perturbation, digest, ticket.id, ticket.secret) != perturbation.view_number(
+            report.values
+        ):
+            raise ticket_refused(index, "it asks about other questions than the report is about")
+        return ticket.id
 
 
 @dataclass(frozen=True)
@@ -35,6 +62,10 @@ class Batch:
         Packed report by id; the first one of reports with the same id.
     invitations : dict of bytes to bytes
         Hash of the invitation by id of its report.
+    tickets : dict of bytes to bytes
+        Id of the ticket, which was issued for the view, by id of its report.
+    needs_tickets : bool
+        Whether every new report needs a ticket.
     sealed : bool
         Whether the reports came sealed.
     relayed : bool
@@ -54,6 +85,8 @@ class Batch:
     relayed: bool = False
     refused: int = 0
     finished: bool = False
+    tickets: dict[bytes, bytes] = field(default_factory=dict)
+    needs_tickets: bool = False
 
 
 def check(
@@ -63,13 +96,28 @@ def check(
     reports: Sequence[Report],
     *,
     sealed: bool = False,
+    tickets: TicketCheck | None = None,
+    needs_tickets: bool = False,
 ) -> Batch:
-    """Check every report against the report space, and pack it.
+    """Check every report against the report space, and its ticket, and pack it.
+
+    Parameters
+    ----------
+    survey_id, digest : str
+    space : ReportSpace
+    reports : sequence of Report
+    sealed : bool
+    tickets : TicketCheck, optional
+        Check of the tickets, for a survey that requires them.
+    needs_tickets : bool
+        Whether a new report without a ticket is refused.
 
     Raises
     ------
     ReportError
         If a report does not fit, naming its index and column.
+    TicketRefused
+        If the ticket of a report was not issued here, or for another view.
     """
     # Imported here: checking reports in files needs no database.
     from ..store.invitations import hash_invitation
@@ -82,7 +130,24 @@ def check(
         for id_, given in _first(ids, invitations).items()
         if given is not None
     }
-    return Batch(survey_id, digest, ids, _first(ids, cells), hashes, sealed)
+    given = [_ticket_id(report, index, tickets) for index, report in enumerate(reports)]
+    spent = {id_: ticket for id_, ticket in _first(ids, given).items() if ticket is not None}
+    return Batch(
+        *(survey_id, digest, ids, _first(ids, cells), hashes, sealed),
+        tickets=spent,
+        needs_tickets=needs_tickets,
+    )
+
+
+def _ticket_id(report: Report, index: int, tickets: TicketCheck | None) -> bytes | None:
+    """Return the id of the checked ticket of a report; None if it has no ticket."""
+    if report.ticket is None:
+        return None
+    if tickets is None:
+        raise ReportError(
+            f"report {index}: ticket: this survey asks for none", field="ticket", index=index
+        )
+    return tickets.check(report, index)
 
 
 def pack(space: ReportSpace, values: Sequence[Sequence[int]]) -> list[bytes]:
@@ -152,6 +217,11 @@ def unexpected_invitation_error(index: int) -> ReportError:
     """Return the error of a report with an invitation, if the survey does not use invitations."""
     message = f"report {index}: invitation: this survey asks for none"
     return ReportError(message, field="invitation", index=index)
+
+
+def ticket_refused(index: int, why: str) -> TicketRefused:
+    """Return the error of a report with a ticket that is not accepted, or without one."""
+    return TicketRefused(f"report {index}: ticket: {why}", index=index)
 
 
 def _first(ids: list[bytes], values: Sequence[Value]) -> dict[bytes, Value]:

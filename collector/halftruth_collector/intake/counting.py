@@ -28,6 +28,7 @@ from ..errors import (
     StoreUnavailable,
     SurveyClosed,
     SurveyPlanned,
+    TicketRefused,
     UnknownSurvey,
     slug,
 )
@@ -35,13 +36,14 @@ from ..store import reports as rows
 from ..store.database import Database, lock_compacted
 from ..store.reports import CountStore, DailyOutcomes
 from ..store.surveys import SurveyStore, read_terms, report_count, why_closed
-from ..store.tables import COUNTED, REPEATED, surveys
+from ..store.tables import COUNTED, REPEATED, surveys, ticket_ids
 from ..store.test_surveys import clear_test, find_test_of
 from .batching import GroupCommit
 from .checking import (
     Batch,
     check,
     stale_digest_error,
+    ticket_refused,
     unexpected_invitation_error,
     unexpected_seal_error,
 )
@@ -289,8 +291,11 @@ class _Plan:
         Ids of earlier reports, among those that `_ids_to_check` looks up.
     unused : set of bytes
         Hashes of the unused invitations among those that came with reports.
-    cells, invitations : dict of bytes to bytes
-        Cell, and hash of the invitation, of the new reports by id.
+    offered, unspent : set of bytes
+        Ids of tickets that this transaction has marked as spent, and those among them that no
+        report has spent yet.
+    cells, invitations, tickets : dict of bytes to bytes
+        Cell, hash of the invitation, and id of the ticket, of the new reports by id.
     counted : set of bytes
         Ids of the new reports that were inserted by this transaction.
     outcomes : Counter of str
@@ -306,6 +311,9 @@ class _Plan:
     unused: set[bytes] = field(default_factory=set)
     cells: dict[bytes, bytes] = field(default_factory=dict)
     invitations: dict[bytes, bytes] = field(default_factory=dict)
+    tickets: dict[bytes, bytes] = field(default_factory=dict)
+    offered: set[bytes] = field(default_factory=set)
+    unspent: set[bytes] = field(default_factory=set)
     counted: set[bytes] = field(default_factory=set)
     outcomes: Counter[str] = field(default_factory=Counter)
 
@@ -320,7 +328,12 @@ class _Plan:
         if self.terms.invitations:
             hashes = {hash_ for batch in items for hash_ in batch.invitations.values()}
             self.unused = rows.lock_unused(connection, number, hashes)
-        # After locking the invitations: a transaction that spent one of them has committed its
+        # Mark all tickets as spent, which waits for other transactions with one of them; `write`
+        # removes the marks of those that no report has spent.
+        tickets = {ticket for batch in items for ticket in batch.tickets.values()}
+        self.offered = rows.add_ids(connection, number, tickets, ticket_ids)
+        self.unspent = set(self.offered)
+        # After locking invitations and tickets: a transaction that spent one has committed its
         # report, so that the report is found here and is a duplicate.
         ids = {id_ for batch in items for id_ in self._ids_to_check(batch)}
         self.known = rows.find_ids(connection, number, ids)
@@ -335,6 +348,8 @@ class _Plan:
         may_be_full = self.closed is not None or self.remaining_quota is not None
         if terms.invitations or may_be_full or (terms.sealing_key is None) == batch.sealed:
             return batch.cells
+        if batch.needs_tickets and not self.unspent.issuperset(map(batch.tickets.get, batch.cells)):
+            return batch.cells
         return batch.invitations
 
     def write(self, connection: Connection, shard: int) -> None:
@@ -342,6 +357,8 @@ class _Plan:
         number = self.row.number
         spent = [hash_ for id_, hash_ in self.invitations.items() if id_ in self.counted]
         rows.delete_invitations(connection, number, spent)
+        kept = {ticket for id_, ticket in self.tickets.items() if id_ in self.counted}
+        rows.delete_ids(connection, number, self.offered - kept, ticket_ids)
         cells = [cell for id_, cell in self.cells.items() if id_ in self.counted]
         rows.add_counts(connection, number, shard, cells)
         rows.add_outcomes(connection, number, shard, self.outcomes)
@@ -380,8 +397,10 @@ def _decide(item: Batch, plan: _Plan | None) -> dict[bytes, bytes] | Exception:
         for id_, cell in item.cells.items()
         if id_ not in plan.known and id_ not in plan.cells
     }
-    error = _check_survey(item, plan, new) or (
-        _check_invitations(item, new, plan.unused) if plan.terms.invitations else None
+    error = (
+        _check_survey(item, plan, new)
+        or (_check_invitations(item, new, plan.unused) if plan.terms.invitations else None)
+        or _check_tickets(item, new, plan.unspent)
     )
     if error is not None:
         return error
@@ -392,6 +411,9 @@ def _decide(item: Batch, plan: _Plan | None) -> dict[bytes, bytes] | Exception:
         spent = {id_: item.invitations[id_] for id_ in new}
         plan.invitations.update(spent)
         plan.unused.difference_update(spent.values())
+    tickets = {id_: item.tickets[id_] for id_ in new if id_ in item.tickets}
+    plan.tickets.update(tickets)
+    plan.unspent.difference_update(tickets.values())
     return new
 
 
@@ -469,4 +491,24 @@ def _check_invitations(
             continue
         index = item.ids.index(id_)
         return InvitationRefused(f"report {index}: invitation: {detail}", index=index)
+    return None
+
+
+def _check_tickets(
+    item: Batch, new: dict[bytes, bytes], unspent: set[bytes]
+) -> TicketRefused | None:
+    """Check that every new report has a different, unspent ticket."""
+    used: set[bytes] = set()
+    for id_ in new:
+        ticket = item.tickets.get(id_)
+        if ticket is None and not item.needs_tickets:
+            continue
+        if ticket is None:
+            why = "this survey needs one for each report"
+        elif ticket not in unspent or ticket in used:
+            why = "it was used before; expected one of your own"
+        else:
+            used.add(ticket)
+            continue
+        return ticket_refused(item.ids.index(id_), why)
     return None

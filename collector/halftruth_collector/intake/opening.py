@@ -13,6 +13,7 @@ from halftruth_shared.protocol.reports import (
     SealedBatch,
     SealedReport,
 )
+from halftruth_shared.protocol.tickets import TICKET
 
 from ..errors import StoreUnavailable
 from .checking import Batch
@@ -47,9 +48,12 @@ def open_reports(
         return batch.reports
     if keys is None or stored.terms.sealing_key not in keys.public:
         raise _missing_key()
-    space, invited = stored.survey().report_space, stored.terms.invitations
+    survey, invited = stored.survey(), stored.terms.invitations
     return [
-        open_report(stored.digest, invited, space, report, index, keys)
+        open_report(
+            *(stored.digest, invited, survey.report_space, report, index, keys),
+            with_ticket=survey.has_tickets,
+        )
         for index, report in enumerate(batch.reports)
     ]
 
@@ -100,6 +104,8 @@ def open_report(
     report: SealedReport,
     index: int,
     keys: SealingKeys,
+    *,
+    with_ticket: bool = False,
 ) -> Report:
     """Open a sealed report, without checking the range of its values.
 
@@ -107,8 +113,8 @@ def open_report(
     ----------
     digest : str
         Digest of the survey that the report was sealed for.
-    invited : bool
-        Whether the sealed content includes an invitation.
+    invited, with_ticket : bool
+        Whether the sealed content includes an invitation, and the bytes of a ticket.
     space : ReportSpace
     report : SealedReport
     index : int
@@ -122,13 +128,18 @@ def open_report(
     """
     from halftruth_shared.protocol.sealing import open_sealed
 
+    size = space.packed_size + (TICKET if with_ticket else 0)
     try:
-        cell, invitation = open_sealed(
-            keys, digest, report.id, report.sealed, space.packed_size, invited
-        )
+        content, invitation = open_sealed(keys, digest, report.id, report.sealed, size, invited)
     except ReportError as error:
         raise ReportError(f"report {index}: {error}", field=error.field, index=index) from None
-    return Report(id=report.id, values=list(space.unpack(cell)), invitation=invitation)
+    return Report(
+        id=report.id,
+        values=list(space.unpack(content[: space.packed_size])),
+        invitation=invitation,
+        # Zeros stand for no ticket, so that all reports have one length.
+        ticket=content[space.packed_size :].hex() if any(content[space.packed_size :]) else None,
+    )
 
 
 def _missing_key() -> StoreUnavailable:

@@ -37,6 +37,7 @@ _ACCEPTED = {
     "id": "a UUID",
     "values": "a list of integers",
     "invitation": "32 hexadecimal digits, or null",
+    "ticket": "hexadecimal digits, or null",
     "sealed": "the encrypted report in base64",
 }
 

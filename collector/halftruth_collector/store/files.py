@@ -51,6 +51,7 @@ from .tables import (
     revoked_keys,
     sum_shards,
     surveys,
+    ticket_ids,
 )
 
 #: Size of a report's id in bytes.
@@ -144,7 +145,7 @@ def advance_sequences(connection: Connection) -> None:
 def export_survey(
     source: Connection, stored: StoredSurvey, target: Connection, progress: Progress | None
 ) -> int:
-    """Copy a survey, its counts and the ids of its reports, and return the number of ids."""
+    """Copy a survey, its counts, and the ids of reports and tickets; return how many reports."""
     if stored.purged_at is not None:
         raise _purged(stored.id)
     number = stored.number
@@ -163,6 +164,9 @@ def export_survey(
     for day, count in source.execute(by_day(number)).all():
         row = {"survey": number, "day": day, "outcome": COUNTED, "shard": 0, "count": count}
         target.execute(insert(target, daily_outcomes), row)
+    # Not the key of the tickets, by which anybody could issue some.
+    spent = select(ticket_ids).where(ticket_ids.c.survey == number)
+    copy(source, spent, target, ticket_ids)
     reports = select(report_ids).where(report_ids.c.survey == number)
     return copy(source, reports, target, report_ids, progress)
 
@@ -192,6 +196,7 @@ def import_survey(
         if done.repeated:
             raise _partly_known(done.repeated)
         _check_invitations(target, known, exported)
+        _import_tickets(source, target, known.number)
         _import_counts(source, target, known.number, space, done.counted)
         _import_days(source, target, known.number, done.counted)
     return exported.id, done
@@ -276,6 +281,24 @@ def _check_invitations(connection: Connection, known: Any, exported: Any) -> Non
             " none of its reports and issued none of its invitations",
             field="file",
         )
+
+
+def _import_tickets(source: Connection, connection: Connection, number: int) -> None:
+    """Mark the tickets of the file as spent, unless one of them was spent here.
+
+    A collector and a copy restored from its back-up accept the same tickets, but two reports of one
+    ticket have different ids.
+    """
+    for page in pages(source, select(ticket_ids.c.ticket_id), ticket_ids):
+        ids = {row.ticket_id for row in page}
+        if any(len(id_) != _ID_SIZE for id_ in ids):
+            raise _damaged("one of its tickets has no id")
+        if len(add_ids(connection, number, ids, ticket_ids)) < len(ids):
+            raise ParameterError(
+                "file: a ticket of one of its reports was spent here by another one; expected"
+                " reports that one collector has counted",
+                field="file",
+            )
 
 
 def _import_counts(

@@ -41,15 +41,19 @@ _STARTS = {
 }
 
 _FIND_IDS = """
-    SELECT report_id FROM {table} WHERE survey = ? AND report_id IN (SELECT value FROM {rows})
+    SELECT {column} FROM {table} WHERE survey = ? AND {column} IN (SELECT value FROM {rows})
 """
 
 _ADD_NEW_IDS = """
-    INSERT INTO {table} (survey, report_id) SELECT ?, value FROM {rows}
+    INSERT INTO {table} (survey, {column}) SELECT ?, value FROM {rows}
 """
 
 _ADD_IDS = f"""
-    {_ADD_NEW_IDS} WHERE true ON CONFLICT DO NOTHING RETURNING report_id
+    {_ADD_NEW_IDS} WHERE true ON CONFLICT DO NOTHING RETURNING {{column}}
+"""
+
+_DELETE_IDS = """
+    DELETE FROM {table} WHERE survey = ? AND {column} IN (SELECT value FROM {rows})
 """
 
 _ADD_COUNTS = """
@@ -222,7 +226,7 @@ def by_day(survey: int | None = None) -> Select[date, int]:
 def find_ids(
     connection: Connection, survey: int, ids: Iterable[bytes], table: Table = report_ids
 ) -> set[bytes]:
-    """Return the ids that the table of a collector or relay already has."""
+    """Return the ids of reports or tickets that a table already has."""
     return _returned(connection, _FIND_IDS, survey, ids, table)
 
 
@@ -238,6 +242,11 @@ def add_ids(
             _execute(connection, _ADD_NEW_IDS, (survey,), given, table)
             return given
     return _returned(connection, _ADD_IDS, survey, given, table)
+
+
+def delete_ids(connection: Connection, survey: int, ids: Iterable[bytes], table: Table) -> None:
+    """Delete ids of reports or tickets."""
+    _execute(connection, _DELETE_IDS, (survey,), ids, table)
 
 
 def add_counts(connection: Connection, survey: int, shard: int, cells: Iterable[bytes]) -> None:
@@ -303,7 +312,8 @@ def _execute(
     size = len(in_order[0])
     starts = _STARTS[connection.dialect.name].format(size=size)
     rows = f"(SELECT substr(?, start, {size}) AS value FROM {starts}) AS given"
-    text = _in_dialect(connection, statement.format(rows=rows, table=table))
+    column = "" if table is None else list(table.primary_key)[-1].name
+    text = _in_dialect(connection, statement.format(rows=rows, table=table, column=column))
     packed = b"".join(in_order)
     return connection.exec_driver_sql(text, (*parameters, packed, len(packed)))
 

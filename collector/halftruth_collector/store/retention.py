@@ -1,4 +1,4 @@
-"""Retention: deleting surveys, and purging the ids of reports and unused invitations.
+"""Retention: deleting surveys, and purging the ids of reports and tickets, and unused invitations.
 
 Ids are needed for deduplication, and unused invitations for admitting reports. Once a survey has
 ended and the last retries have arrived, they only reveal who took part, to anyone with access to a
@@ -15,10 +15,20 @@ from typing import Annotated, Any
 
 from halftruth_shared.protocol.base import Message
 from msgspec import Meta
-from sqlalchemy import Connection, Row, Table, delete, func, select
+from sqlalchemy import Connection, Row, Table, delete, func, select, update
 
 from .surveys import StoredSurvey, as_stored, report_count, report_count_query, update_survey
-from .tables import COUNTED, REPORT_TABLES, daily_outcomes, invitations, report_ids, surveys, tokens
+from .tables import (
+    COUNTED,
+    REPORT_TABLES,
+    daily_outcomes,
+    invitations,
+    report_ids,
+    surveys,
+    ticket_ids,
+    ticket_keys,
+    tokens,
+)
 
 #: Default number of days between the end of a survey and purging it, for retries of reports.
 KEEP_DAYS = 30
@@ -58,7 +68,9 @@ class Deleted(Message, frozen=True, kw_only=True):
 def delete_survey_rows(connection: Connection, stored: StoredSurvey) -> Deleted:
     """Delete all rows of a survey."""
     reports = report_count(connection, stored.number)
-    rows = {table: _delete(connection, table, stored) for table in (*REPORT_TABLES, tokens)}
+    rows = {
+        table: _delete(connection, table, stored) for table in (*REPORT_TABLES, ticket_keys, tokens)
+    }
     connection.execute(delete(surveys).where(surveys.c.number == stored.number))
     return Deleted(
         id=stored.id,
@@ -79,9 +91,15 @@ def count_purged(connection: Connection, stored: StoredSurvey) -> Deleted:
 
 
 def purge_rows(connection: Connection, stored: StoredSurvey) -> Deleted:
-    """Delete the ids and the unused invitations of a survey."""
+    """Delete the ids of reports and tickets, and the unused invitations, of a survey."""
     ids = _delete(connection, report_ids, stored)
     unused = _delete(connection, invitations, stored)
+    spent = _delete(connection, ticket_ids, stored)
+    connection.execute(
+        update(ticket_keys)
+        .where(ticket_keys.c.survey == stored.number)
+        .values(purged=ticket_keys.c.purged + spent)
+    )
     # Purged invitations cannot be used any more, so they count as withdrawn.
     update_survey(connection, stored, withdrawn=surveys.c.withdrawn + unused)
     return Deleted(id=stored.id, ids=ids, invitations=unused)

@@ -221,18 +221,23 @@ class SurveyStore:
 #: Statements are built once, since building one takes as long as running it.
 _FIND = select(surveys).where(surveys.c.id == bindparam("id"))
 _LOCK = _FIND.with_for_update()
+_SHARE = _FIND.with_for_update(read=True)
 
 
-def find(connection: Connection, id: str, *, lock: bool = False) -> StoredSurvey:
+def find(
+    connection: Connection, id: str, *, lock: bool = False, share: bool = False
+) -> StoredSurvey:
     """Return a survey within a transaction.
 
-    `lock` is whether to lock the survey until the transaction ends, against counting and changes.
+    `lock` is whether to lock the survey until the transaction ends, against counting and changes;
+    `share` whether to lock it against changes alone.
     Transactions that change more than one row lock the survey first, to avoid deadlocks.
     """
     # PostgreSQL raises an error for a text with this character, which no id has.
     row = None
     if "\0" not in id:
-        row = connection.execute(_LOCK if lock else _FIND, {"id": id}).first()
+        statement = _LOCK if lock else _SHARE if share else _FIND
+        row = connection.execute(statement, {"id": id}).first()
     if row is None:
         raise UnknownSurvey(f"there is no survey '{id}'", field="survey")
     return as_stored(row)

@@ -2,9 +2,10 @@
 
 Counting a report inserts its id into `report_ids` and increments the `count` of its cell, in one
 transaction. A known id is a duplicate and changes neither (deduplication). If the survey uses
-invitations, the transaction also deletes a row of `invitations`. No row links an id to a cell or to
-an invitation, and neither address nor time of a report is stored. :meth:`.Database.compact` erases
-the order of rows in the files. `daily_outcomes` has the numbers of reports that were counted,
+invitations, the transaction also deletes a row of `invitations`; if it requires tickets, it inserts
+the id of one into `ticket_ids`. No row links an id to a cell, an invitation or a ticket, and
+neither address nor time of a report is stored. :meth:`.Database.compact` erases the order of rows
+in the files. `daily_outcomes` has the numbers of reports that were counted,
 repeated or refused each day. The quota of a survey is compared with its sum of counted reports.
 
 A count is the sum of its shards. Concurrent transactions use different shards, so that they do not
@@ -43,7 +44,7 @@ from sqlalchemy import (
 )
 
 #: Version of these tables, the last one of `migrations/versions`.
-VERSION = "0002"
+VERSION = "0003"
 
 #: Outcomes of reports that were counted, and of reports that had been counted before.
 COUNTED, REPEATED = "counted", "repeated"
@@ -98,6 +99,17 @@ invitations = Table(
     metadata,
     Column("survey", Integer, primary_key=True, autoincrement=False),
     Column("hash", LargeBinary(32), primary_key=True),
+    # Number of tickets that it has admitted; neither their ids nor their commitments are stored.
+    Column("tickets", SmallInteger, nullable=False, server_default="0"),
+    sqlite_with_rowid=False,
+)
+
+#: Ids of the tickets that reports have spent, until they are purged.
+ticket_ids = Table(
+    "ticket_ids",
+    metadata,
+    Column("survey", Integer, primary_key=True, autoincrement=False),
+    Column("ticket_id", LargeBinary(16), primary_key=True),
     sqlite_with_rowid=False,
 )
 
@@ -141,8 +153,18 @@ daily_outcomes = Table(
     sqlite_with_rowid=False,
 )
 
+#: Keys of the codes of tickets, and numbers of tickets that were issued, and spent and then purged.
+ticket_keys = Table(
+    "ticket_keys",
+    metadata,
+    Column("survey", Integer, primary_key=True, autoincrement=False),
+    Column("key", LargeBinary(32), nullable=False),
+    Column("issued", BigInteger, nullable=False, server_default="0"),
+    Column("purged", BigInteger, nullable=False, server_default="0"),
+)
+
 #: Tables with rows of reports, in the order in which counting writes to them.
-REPORT_TABLES = (invitations, report_ids, cells, daily_outcomes)
+REPORT_TABLES = (invitations, ticket_ids, report_ids, cells, daily_outcomes)
 
 #: Surveys for which a relay accepts reports; `token` authenticates the relay to their collector.
 relay_surveys = Table(

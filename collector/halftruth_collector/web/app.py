@@ -44,7 +44,7 @@ def create_app(config: Config | None = None) -> Flask:
     config = config or Config.from_environment()
     keys = None if config.sealing_keys is None else SealingKeyFile(config.sealing_keys)
     metrics = Metrics(config.metrics_seconds or RELEASE_SECONDS)
-    limit = ReportLimit(config.rate_limit)
+    limit, ticket_limit = ReportLimit(config.rate_limit), ReportLimit(config.rate_limit)
     # Open the store last, since it would stay open if another setting were invalid.
     store = Store(
         config.database,
@@ -57,6 +57,7 @@ def create_app(config: Config | None = None) -> Flask:
         store=store,
         metrics=metrics,
         limit=limit,
+        ticket_limit=ticket_limit,
         key_file=keys,
         readiness=Readiness(store.database.check),
         computations=Turns(config.threads or THREADS),

@@ -84,11 +84,12 @@ class Service:
 
 @dataclass(frozen=True, kw_only=True)
 class Collector(Service):
-    """A collector, with its store."""
+    """A collector, with its store, and the limit of tickets from one address."""
 
     name = "collector"
 
     store: Store
+    ticket_limit: ReportLimit
 
 
 def service() -> Service:
@@ -158,7 +159,10 @@ def answer(message: Message, status: int = 200) -> Response:
 def get_counts(survey_id: str) -> AnalysisContext:
     """Return the counts of a survey for analyses."""
     store, least = collector().store, collector().config.min_reports
-    return counted_in(store.surveys, store.reports, survey_id, least, _require_all_surveys)
+    return counted_in(
+        *(store.surveys, store.reports, survey_id, least, _require_all_surveys),
+        tickets=store.tickets.totals,
+    )
 
 
 def _require_all_surveys() -> None:

@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 _STATUS: dict[int, tuple[type[HalftruthError], ...]] = {
     400: (errors.MalformedRequest,),
     401: (errors.Unauthorized,),
-    403: (errors.Forbidden, errors.InvitationRefused),
+    403: (errors.Forbidden, errors.InvitationRefused, errors.TicketRefused),
     404: (errors.UnknownSurvey, errors.UnknownToken),
     406: (errors.NotAcceptable,),
     409: (

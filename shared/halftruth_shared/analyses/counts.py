@@ -4,6 +4,9 @@ from typing import Any
 
 from ..results import Result
 from ..results.caveats import Sentences
+from ..results.labels import Labels
+from ..results.wording import number
+from ..results.wording import p_value as written
 from .base import Query
 
 
@@ -15,8 +18,29 @@ class CountsQuery(Query[Result[Any]], frozen=True, kw_only=True):
     """
 
 
+def _views(_: Labels, views: int, p_value: float, is_odd: bool) -> str:
+    """State whether reports are about their questions as often as the design says."""
+    tested = f"χ² test of {number(views, 0)} groups of questions, p-value {written(p_value)}"
+    if is_odd:
+        return (
+            f"Reports are not about their questions as often as the design says ({tested}): someone"
+            " may have chosen what their reports are about, and such reports weigh much."
+        )
+    return (
+        f"Reports are about their questions as often as the design says ({tested}). Reports of"
+        " someone who chooses what they are about weigh much, and the test sees them only if they"
+        " are many of one group."
+    )
+
+
 #: Sentences of the caveats of this analysis.
 CAVEATS: Sentences = {
+    "tickets": lambda _, issued, spent: (
+        f"{number(issued, 0)} tickets were issued, and {number(spent, 0)} came with reports."
+        " Nobody can choose the questions of a ticket. The others are of people who opened the form"
+        " and left, or of someone who throws tickets away until one suits them."
+    ),
+    "views": _views,
     "perturbed": lambda _: (
         "These are randomly perturbed reports, not answers; all estimates are computed from them."
     ),

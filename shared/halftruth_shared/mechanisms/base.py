@@ -252,6 +252,8 @@ class Perturbation:
         In the order of their symbols.
     unperturbed_columns : sequence of int
         Positions of the attributes that every report states unperturbed, besides its symbol.
+    by_ticket : bool
+        Whether nobody chooses the view of a report, since it follows from a ticket.
     """
 
     def __init__(
@@ -260,14 +262,23 @@ class Perturbation:
         schema: Schema,
         views: Sequence[View],
         unperturbed_columns: Sequence[int] = (),
+        *,
+        by_ticket: bool = False,
     ) -> None:
         self.mechanism, self.schema, self.views = mechanism, schema, tuple(views)
         self.unperturbed_columns = tuple(unperturbed_columns)
+        self.by_ticket = by_ticket
         self._derived: dict[Callable[..., Any], Any] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Another process binds the mechanism again, since cached derived values can be large.
-        return self.mechanism.bind, (self.schema,)
+        return _bound, (self.mechanism, self.schema, self.by_ticket)
+
+    def with_tickets(self) -> "Perturbation":
+        """Return this perturbation, of a survey whose views follow from tickets."""
+        return Perturbation(
+            *(self.mechanism, self.schema, self.views, self.unperturbed_columns), by_ticket=True
+        )
 
     def derive(self, compute: Callable[["Perturbation"], T]) -> T:
         """Return the value of a function of this perturbation, cached after the first call."""
@@ -300,7 +311,10 @@ class Perturbation:
         return ReportSpace((*names, SYMBOL), (*sizes, last.first + last.symbols))
 
     def report(
-        self, record: Sequence[int], randbelow: RandBelow = secrets.randbelow
+        self,
+        record: Sequence[int],
+        randbelow: RandBelow = secrets.randbelow,
+        view: int | None = None,
     ) -> tuple[int, ...]:
         """Perturb one record, with exact sampling.
 
@@ -310,13 +324,15 @@ class Perturbation:
             The true record.
         randbelow : callable
             Source of randomness; the operating system's by default.
+        view : int, optional
+            Number of the view, if a ticket has drawn it; drawn here by default.
 
         Raises
         ------
         RecordError
             If the record does not fit the schema; the message never contains an answer.
         """
-        return self._report(self.schema.check(record), randbelow)
+        return self._report(self.schema.check(record), randbelow, view)
 
     def reports(
         self,
@@ -347,11 +363,15 @@ class Perturbation:
         reports: NDArray[np.int64] = vectorized.draw_reports(self, records, rng)
         return reports
 
-    def _report(self, record: Sequence[int], randbelow: RandBelow) -> tuple[int, ...]:
+    def _report(
+        self, record: Sequence[int], randbelow: RandBelow, number: int | None = None
+    ) -> tuple[int, ...]:
         if self.reports_records:
             return self.views[0].response.draw(record, randbelow)
-        drawn = randbelow(self.cumulative_weights[-1])
-        view = self.views[bisect_right(self.cumulative_weights, drawn)]
+        if number is None:
+            drawn = randbelow(self.cumulative_weights[-1])
+            number = bisect_right(self.cumulative_weights, drawn)
+        view = self.views[number]
         [symbol] = view.response.draw(view.codes(record, self.schema.attributes), randbelow)
         return (*[record[j] for j in self.unperturbed_columns], view.first + symbol)
 
@@ -386,9 +406,17 @@ class Perturbation:
         return frozenset([self.schema.names[j] for j in positions])
 
     def _view_of(self, values: Sequence[int]) -> View:
+        return self.views[self.view_number(values)]
+
+    def view_number(self, values: Sequence[int]) -> int:
+        """Return the number of the view that a report is about."""
         if self.reports_records:
-            return self.views[0]
-        return self.views[bisect_right(self.views, values[-1], key=lambda view: view.first) - 1]
+            return 0
+        return bisect_right(self._first_symbols, values[-1]) - 1
+
+    @cached_property
+    def _first_symbols(self) -> list[int]:
+        return [view.first for view in self.views]
 
     def amplification(
         self,
@@ -593,3 +621,9 @@ def check_condition(condition: float, field: str) -> None:
             f" expected at most {MAX_CONDITION:.0e}",
             field=field,
         )
+
+
+def _bound(mechanism: Mechanism, schema: Schema, by_ticket: bool) -> Perturbation:
+    """Bind a mechanism again, in another process."""
+    bound = mechanism.bind(schema)
+    return bound.with_tickets() if by_ticket else bound

@@ -27,6 +27,13 @@ Invitation = Annotated[str, _hexadecimal(32)]
 InvitationHash = Annotated[
     str, _hexadecimal(64), Meta(description="SHA-256 of an invitation's 16 bytes, hexadecimal.")
 ]
+Commitment = Annotated[
+    str,
+    _hexadecimal(64),
+    Meta(description="SHA-256 that commits a client to the secret of its ticket, hexadecimal."),
+]
+IssuedTicket = Annotated[str, Meta(extra_json_schema={"pattern": "^([0-9a-f]{2}){48,}$"})]
+TicketDigits = Annotated[str, Meta(extra_json_schema={"pattern": "^([0-9a-f]{2}){80,}$"})]
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):

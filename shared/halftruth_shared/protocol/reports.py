@@ -3,9 +3,19 @@
 from typing import Annotated
 from uuid import UUID
 
+import msgspec
 from msgspec import Meta
 
-from .base import Digest, Invitation, InvitationHash, Message, Request
+from .base import (
+    Commitment,
+    Digest,
+    Invitation,
+    InvitationHash,
+    IssuedTicket,
+    Message,
+    Request,
+    TicketDigits,
+)
 
 _Id = Annotated[
     UUID, Meta(description="Random UUID of the report, the same whenever it is sent again.")
@@ -13,7 +23,7 @@ _Id = Annotated[
 
 
 class Report(Request, frozen=True, kw_only=True):
-    """One perturbed record, with an invitation (hexadecimal) if the survey requires one."""
+    """One perturbed record, with invitation and ticket (hexadecimal) if they are required."""
 
     id: _Id
     values: Annotated[
@@ -27,6 +37,13 @@ class Report(Request, frozen=True, kw_only=True):
         ]
         | None
     ) = None
+    ticket: (
+        Annotated[
+            TicketDigits,
+            Meta(description="Ticket from which the view follows, if the survey requires one."),
+        ]
+        | None
+    ) = None
 
 
 class ReportBatch(Request, frozen=True, kw_only=True):
@@ -37,7 +54,7 @@ class ReportBatch(Request, frozen=True, kw_only=True):
 
 
 class SealedReport(Request, frozen=True, kw_only=True):
-    """One perturbed record, with its invitation encrypted to the collector's key (base64)."""
+    """One perturbed record, with its ticket and invitation, encrypted to the collector's key."""
 
     id: _Id
     sealed: Annotated[
@@ -109,4 +126,28 @@ class InvitationState(Message, frozen=True, kw_only=True):
         Meta(
             description="Whether the invitation was issued here and is neither used nor withdrawn."
         ),
+    ]
+
+
+class TicketRequest(Request, frozen=True, kw_only=True):
+    """Request for tickets, one for each commitment."""
+
+    digest: Digest
+    commitments: Annotated[
+        list[Commitment], Meta(extra_json_schema={"minItems": 1, "maxItems": 1000})
+    ]
+    invitations: Annotated[
+        list[InvitationHash],
+        Meta(
+            description="The invitation of each, as its hash, if the survey requires them; each"
+            " admits three tickets."
+        ),
+    ] = msgspec.field(default_factory=list)
+
+
+class IssuedTickets(Message, frozen=True, kw_only=True):
+    """Issued tickets, in the order of their commitments."""
+
+    tickets: Annotated[
+        list[IssuedTicket], Meta(description="Id and code of each, hexadecimal, without a space.")
     ]

@@ -1,5 +1,6 @@
 """How many false reports would undo a decision: counted by adding them."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -10,6 +11,7 @@ from halftruth_collector.estimation.estimates import Estimates
 from halftruth_collector.estimation.false_reports import moved_by, to_undo
 from halftruth_collector.estimation.model import fit_model
 from halftruth_collector.estimation.model.tables import shares
+from halftruth_collector.estimation.reconstruction import of_table
 from halftruth_shared import (
     Attribute,
     DistortionMatrices,
@@ -20,6 +22,7 @@ from halftruth_shared import (
     Survey,
 )
 from halftruth_shared.results import QUANTITIES
+from halftruth_shared.survey import Reporting
 from sources import source_of
 
 SCHEMA = Schema(
@@ -83,6 +86,68 @@ def test_the_largest_fall_is_that_of_the_worst_of_all_reports(name):
     for sign in (1, -1):
         [fall] = table.largest_falls(sign * found.gradient)
         assert fall == pytest.approx(max(sign * (before - each) for each in after), rel=0.03)
+
+
+def test_the_largest_fall_by_tickets_is_the_mean_of_the_worst_report_of_each_view():
+    plain, rows = surveyed(MECHANISMS["split questionnaire"], 3_000, 4)
+    survey = replace(plain, reporting=Reporting(tickets="required"))
+
+    def estimate(rows):
+        table = Estimator(survey, Counts.from_reports(survey, rows)).table(["harassed", "sex"])
+        return table, Estimates.contrast(table, difference, QUANTITIES["difference"])
+
+    def table_of(rows):
+        return shares(fit_model(survey, Counts.from_reports(survey, rows)), ["harassed", "sex"])
+
+    view_of = np.array([survey.perturbation.view_number(each) for each in rows.tolist()])
+    chances = np.bincount(view_of, minlength=len(survey.perturbation.views)) / len(rows)
+    possible = possible_reports(survey)
+    views = np.array([survey.perturbation.view_number(each) for each in possible.tolist()])
+
+    def mean_of_worst(sign, before, after):
+        falls = sign * (before - np.array(after))
+        return sum(p * max(falls[views == v].max(), 0) for v, p in enumerate(chances))
+
+    table, found = estimate(rows)
+    [before] = found.value
+    after = [estimate(with_added(rows, each, 1))[1].value[0] for each in possible]
+    for sign in (1, -1):
+        [fall] = table.largest_falls(sign * found.gradient)
+        assert fall == pytest.approx(mean_of_worst(sign, before, after), rel=0.05)
+        # Whoever chooses the view moves more.
+        whole = Estimator(plain, Counts.from_reports(plain, rows)).table(["harassed", "sex"])
+        assert whole.largest_falls(sign * found.gradient)[0] > 1.5 * fall
+    modelled = table_of(rows)
+    by_model = Estimates.contrast(modelled, difference, QUANTITIES["difference"])
+    after = [difference(table_of(with_added(rows, each, 1)).value)[0] for each in possible]
+    [fall] = modelled.largest_falls(by_model.gradient)
+    assert fall == pytest.approx(mean_of_worst(1, by_model.value[0], after), rel=0.05)
+
+
+def test_the_weight_of_a_ticket_is_that_of_the_formula():
+    # Fourteen questions of two to five answers, and a pair of four answers each.
+    sizes = [2, 4, 3, 2, 5, 2, 3, 2, 4, 2, 3, 2, 2, 2]
+    names = [f"q{j}" for j in range(14)]
+    schema = Schema(
+        [Attribute(name, [f"a{i}" for i in range(d)]) for name, d in zip(names, sizes, strict=True)]
+    )
+    mechanism = SplitQuestionnaire.designed(schema, Fraction(19), (), {1: 1.0, 2: 1.0})
+    chosen = Survey("s", "S", schema, mechanism)
+    by_ticket = replace(chosen, reporting=Reporting(tickets="required"))
+    weights = [
+        of_table(each, ["q1", "q8"]).largest_weight(["q1", "q8"]) for each in (chosen, by_ticket)
+    ]
+    assert weights[0] > 50
+    # Σ π_v max (w_y − θ) from the weights of every report, one by one.
+    even = np.full((4, 4), 1 / 16)
+    table = of_table(chosen, ["q1", "q8"]).expected_table(["q1", "q8"], even, 10**6)
+    total = sum(each.reports for each in table.report_distributions(even))
+    falls = sum(
+        each.reports / total * np.max(each.weights - each.chances @ each.weights, axis=0)
+        for each in table.report_distributions(even)
+    )
+    assert 1.6 < weights[1] < 1.9
+    assert weights[1] == pytest.approx(10**6 * falls.max() * total / 10**6, rel=0.02)
 
 
 def test_the_largest_fall_of_a_model_is_that_of_the_worst_of_all_reports():

@@ -2,6 +2,7 @@
 
 import multiprocessing
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,8 +17,12 @@ from halftruth_collector.errors import SchemaOutdated, StoreRefused, StoreUnavai
 from halftruth_collector.store import database
 from halftruth_collector.store.database import _MIGRATION_LOCK, Database
 from halftruth_collector.store.tables import COMPACTED, VERSION, metadata
+from halftruth_shared import SplitQuestionnaire
+from halftruth_shared.mechanisms import ViewClass
+from halftruth_shared.protocol.reports import TicketRequest
 from halftruth_shared.protocol.signing import OperatorKey, sign
 from halftruth_shared.protocol.terms import Terms
+from halftruth_shared.survey import Reporting
 from msgspec.structs import asdict
 from sqlalchemy import create_engine, inspect, text
 from sqlalchemy.exc import OperationalError
@@ -228,8 +233,9 @@ def test_terms_in_columns_of_their_own_are_migrated(
             "at": plain["published_at"],
         }
         connection.execute(text(token), values)
-    assert "version 0001, expected 0002" in halftruth("survey", "list")[2]
-    assert halftruth("admin", "migrate")[1] == "migrated the tables from version 0001 to 0002\n"
+    assert f"version 0001, expected {VERSION}" in halftruth("survey", "list")[2]
+    migrated = f"migrated the tables from version 0001 to {VERSION}\n"
+    assert halftruth("admin", "migrate")[1] == migrated
     with Store(fresh_database) as store:
         found = {each.id: (each.terms, each.signature) for each in store.surveys.all()}
         assert found == {
@@ -244,6 +250,49 @@ def test_terms_in_columns_of_their_own_are_migrated(
     names = {column["name"] for column in inspect(raw.engine).get_columns("surveys")}
     assert "terms" in names
     assert not names & {*Terms.__struct_fields__, "signature", "signature_key"}
+
+
+def test_a_database_before_tickets_keeps_its_reports_and_takes_tickets(
+    fresh_database, raw, halftruth, survey, monkeypatch
+):
+    with monkeypatch.context() as patched:
+        patched.setattr(database, "VERSION", "0002")
+        raw.migrate()
+    with raw.writing() as connection:
+        connection.execute(
+            text(
+                "INSERT INTO surveys (id, digest, document, status, published_at, invited,"
+                " withdrawn) VALUES ('health', :digest, :document, 'open', :at, 1, 0)"
+            ),
+            {
+                "digest": survey.digest,
+                "document": survey.canonical_json.decode(),
+                "at": "2027-01-01 00:00:00.000000" + ("" if raw.is_sqlite else "+00:00"),
+            },
+        )
+        connection.execute(
+            text("INSERT INTO invitations (survey, hash) VALUES (1, :hash)"), {"hash": b"1" * 32}
+        )
+    before = {name: found for name, found in all_rows(raw).items() if name != "alembic_version"}
+    assert halftruth("admin", "migrate")[1] == "migrated the tables from version 0002 to 0003\n"
+    after = all_rows(raw)
+    # An invitation has admitted no ticket yet.
+    assert before.pop("invitations") == [(1, b"1" * 32)]
+    assert after.pop("invitations") == [(1, b"1" * 32, 0)]
+    assert before.items() <= after.items()
+    with Store(fresh_database) as store:
+        assert not store.surveys.get("health").survey().has_tickets
+        views = [ViewClass(attributes=[[name]], weight=1) for name in survey.schema.names]
+        by_ticket = replace(
+            survey,
+            id="views",
+            mechanism=SplitQuestionnaire("19", views),
+            reporting=Reporting(tickets="required"),
+        )
+        operations.publish_survey(store, by_ticket)
+        asked = TicketRequest(digest=by_ticket.digest, commitments=["5e" * 32])
+        [issued] = store.tickets.issue(store.surveys.get("views"), asked)
+        assert len(issued) == 96
 
 
 @pytest.mark.parametrize("at", ["CREATE TABLE surveys", "CREATE TABLE audit", "COMMIT"])

@@ -17,7 +17,7 @@ from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import SchemaOutdated, StoreUnavailable, SurveyExists, UnknownSurvey
 from halftruth_collector.store import sqlite_files
 from halftruth_collector.store.audit import BACKUP
-from halftruth_collector.store.tables import metadata
+from halftruth_collector.store.tables import VERSION, metadata
 from halftruth_shared import HalftruthError, ParameterError, Survey
 from halftruth_shared.protocol.signing import OperatorKey, sign
 from halftruth_shared.protocol.terms import Terms
@@ -242,7 +242,7 @@ def test_a_backup_is_restored_only_into_an_empty_store(store, survey, elsewhere,
         operations.restore(store, file)
     rows_of(file, "UPDATE alembic_version SET version_num = '9999'")
     seal(file)
-    with pytest.raises(SchemaOutdated, match="of version 9999; expected 0002"):
+    with pytest.raises(SchemaOutdated, match=f"of version 9999; expected {VERSION}"):
         operations.restore(elsewhere, file)
     assert contents(elsewhere) == before
 

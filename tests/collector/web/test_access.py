@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import msgspec
 import pytest
-from calls import SURVEY, calls
+from calls import SURVEY, TICKETED, calls
 from halftruth_collector import operations
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.operations import ACTIONS
@@ -60,6 +60,7 @@ POST /v1/surveys/<survey_id>/reports                202 202 401 401  403 403 403
 GET  /v1/surveys/<survey_id>/<analysis>             401 401 401 401  403 200 200 403 200
 POST /v1/plan                                       401 401 401 401  200 200 200 403 200
 POST /v1/surveys/<survey_id>/invitations/check      200 200 200 200  200 200 200 200 200
+POST /v1/surveys/<survey_id>/tickets                201 201 201 201  201 201 201 201 201
 POST /v1/check                                      401 401 401 401  200 200 200 403 200
 GET  /sign-in                                       200 200 200 200  200 200 200 200 200
 POST /sign-in                                       401 401 401 401  303 303 303 403 303
@@ -133,6 +134,7 @@ def filled(http, store, survey):
     """A client of a collector with reports and a second survey."""
     second = Survey("second", "Second", survey.schema, survey.mechanism)
     operations.publish_survey(store, second, Terms(opens_at=datetime(2131, 3, 31, tzinfo=UTC)))
+    operations.publish_survey(store, TICKETED)
     reports = [Report(id=uuid4(), values=[n % 2, n % 3, n % 2]) for n in range(60)]
     store.reports.add("health", survey.digest, reports)
     return http
@@ -180,7 +182,8 @@ def ask(filled, bearers, sealing_key, key_file):
         if (method, rule.rpartition("/")[2]) == ("POST", "test"):
             # Only a survey that opens later can be tried.
             path = path.replace("<survey_id>", "second")
-        for place, value in places.items():
+        own = calls()[CALLS[method, rule].id].places if (method, rule) in CALLS else {}
+        for place, value in (places | {f"<{name}>": value for name, value in own.items()}).items():
             path = path.replace(place, value)
         given, bearer = {}, {"Authorization": f"Bearer {token}".strip()}
         if (method, rule) in CALLS:

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import jsonschema
 import msgspec
 import pytest
-from calls import PLACES, SURVEY, calls, document_with_examples, reports
+from calls import PLACES, SURVEY, TICKETED, calls, document_with_examples, reports
 from halftruth_collector import operations
 from halftruth_collector.web.calls import declared
 from halftruth_collector.web.errors import status_of
@@ -48,6 +48,7 @@ def places(store, survey, sealing_key):
 def filled(http, store, places):
     """A client of a collector with reports."""
     store.reports.add(SURVEY.id, SURVEY.digest, reports())
+    operations.publish_survey(store, TICKETED)
     return http
 
 
@@ -96,7 +97,8 @@ def serialized(parameters):
 
 def send(client, operation, headers, body=None, places=None):
     """Send the example request of a call."""
-    path = operation.path.format(**{"survey_id": SURVEY.id, **(places or {})})
+    own = calls()[operation.id].places
+    path = operation.path.format(**{"survey_id": SURVEY.id, **(places or {}), **own})
     query = serialized(described(operation).get("parameters", []))
     # A confirmation repeats the key of the path.
     query = query.replace(PLACES["key"], (places or PLACES).get("key", ""))

@@ -10,10 +10,14 @@ import { Survey } from "../survey.js";
 import { HalftruthForm } from "./element.js";
 import { button, buttons, element, view } from "./views.js";
 
+/** Id and code of a ticket that no collector has issued, since nothing is sent. */
+const NO_TICKET = "00".repeat(48);
+
 class HalftruthPreview extends HalftruthForm {
   settings() {
     const written = this.getAttribute("document") ?? "";
-    const fetch = async () => published(written);
+    const fetch = async (/** @type {RequestInfo | URL} */ url) =>
+      String(url).endsWith("/tickets") ? Response.json({ tickets: [NO_TICKET] }) : published(written);
     return { ...super.settings(), pageAddress: null, storage: new ShortStorage(), retries: 0, fetch };
   }
 

@@ -162,7 +162,7 @@ class LoglinearModel:
             Gradients of the functions by θ.
         """
         return largest_falls(
-            self.parts, self.fitted, slopes @ self.covariance @ self.design.corner.T
+            self.parts, self.fitted, slopes @ self.covariance @ self.design.corner.T, self.reports
         )
 
     @property

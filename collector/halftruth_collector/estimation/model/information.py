@@ -166,24 +166,32 @@ def _products(part: ReportPart, fitted: Fitted, expected: bool) -> tuple[Array, 
     return of_model, of_reports
 
 
-def largest_falls(parts: Sequence[ReportPart], fitted: Fitted, steps: Array) -> Array:
+def largest_falls(parts: Sequence[ReportPart], fitted: Fitted, steps: Array, reports: int) -> Array:
     """Return the largest decrease of functions of the parameters by one more report, shape (K,).
 
-    A report y changes the parameters by I⁻¹ s_y.
+    A report y changes the parameters by I⁻¹ s_y. If nobody can choose its view, it is the mean over
+    the views of the largest decreases by their reports.
 
     Parameters
     ----------
     steps : ndarray, shape (K, p)
         Gradients of the functions, times I⁻¹, in corner coding.
+    reports : int
+        Number of all reports.
     """
-    falls = np.zeros(len(steps))
+    chosen, drawn = np.zeros((2, len(steps)))
     for part in parts:
+        largest = np.zeros(len(steps))
         for _, block in blocks(part, fitted):
             check_deadline()
             possible = block[0] > 0
             moved = steps @ (block[1:, possible] / block[0, possible])
-            falls = np.maximum(falls, -moved.min(axis=1, initial=0.0))
-    return falls
+            largest = np.maximum(largest, -moved.min(axis=1, initial=0.0))
+        if part.by_ticket:
+            drawn += float(part.counts.sum()) / reports * largest
+        else:
+            chosen = np.maximum(chosen, largest)
+    return np.maximum(chosen, drawn)
 
 
 def blocks(part: ReportPart, fitted: Fitted) -> Iterator[tuple[Array, Array]]:

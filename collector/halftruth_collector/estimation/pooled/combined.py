@@ -129,7 +129,11 @@ class CombinedTable(Table):
                 yield replace(each, weights=each.weights + repeated)
         left = of_others.reports + of_detail.reports - self.reports
         if left > 0:
-            yield ReportDistribution(left, of_others.chances, of_others.weights + of_detail.weights)
+            share = of_others.share
+            yield ReportDistribution(
+                *(left, of_others.chances, of_others.weights + of_detail.weights),
+                share if share is None else share * left / of_others.reports,
+            )
 
     def _variance(self, target: Target) -> Array:
         return np.diag(self._covariance(target)).reshape(self.value.shape)

@@ -42,6 +42,8 @@ class ReportInfluence:
         N_v, or proportional to it.
     apart : ndarray of bool, shape (V,), optional
         Views whose reports `weights_of` describes one by one, and `reports_of_cells` leaves out.
+    by_ticket : bool
+        Whether nobody chooses the view of a report.
     """
 
     views: Sequence[View]
@@ -50,6 +52,7 @@ class ReportInfluence:
     by_view: Array
     overlaps: Overlaps
     apart: NDArray[np.bool_] | None = None
+    by_ticket: bool = False
 
     def effective(self, table: Array) -> Array:
         """Effective reports of each cell, of the views about all of its attributes.
@@ -90,12 +93,13 @@ class ReportInfluence:
         known = arranged.reshape(-1, cells).sum(axis=1)
         for kind, count, weights in self._weights(len(known)):
             if kind is None:
-                yield ReportDistribution(count, known, weights)
+                yield ReportDistribution(count, known, weights, self._share(count))
                 continue
             within = _within(kind[2])
             others = tuple(1 + axis for axis in range(len(sizes)) if axis not in within)
             margin = arranged.sum(axis=others).reshape(len(known), -1)
-            yield ReportDistribution(count, _chances(kind, margin).ravel(), weights)
+            chances = _chances(kind, margin).ravel()
+            yield ReportDistribution(count, chances, weights, self._share(count))
 
     def reports_of_cells(self, known: int) -> Iterator[ReportDistribution]:
         """Yield the reports of each kind, by the people of each cell; see `Table`.
@@ -111,7 +115,11 @@ class ReportInfluence:
             if kind is not None:
                 inside = self._margin_of(_within(kind[2]))
                 chances = _chances(kind, np.eye(inside.max() + 1))[inside]
-            yield ReportDistribution(count, _blocks(known, chances), weights)
+            yield ReportDistribution(count, _blocks(known, chances), weights, self._share(count))
+
+    def _share(self, count: float) -> float | None:
+        """Return the share of tickets for views with a number of reports; None without tickets."""
+        return count / float(self.by_view.sum()) if self.by_ticket else None
 
     def _weights(self, known: int) -> Iterator[tuple[_Kind | None, float, Array]]:
         """Yield the kinds of views, their numbers of reports, and the weights of their reports.
@@ -160,9 +168,14 @@ class ReportInfluence:
         return _blocks(known, weights)
 
     def largest_weight(self) -> float:
-        """Return the largest weight of a report for a cell, if `by_view` are shares of reports."""
+        """Return the largest weight of a report for a cell, if `by_view` are shares of reports.
+
+        If nobody chooses the view of a report, it is the mean over views of the largest of each.
+        """
         cells, largest = prod(self.overlaps.sizes), 1.0
         check_cells("weights", cells)
+        if self.by_ticket:
+            return self._expected_weight(cells) / cells
         for kind, (_, strength) in self._kinds().items():
             check_deadline()
             kernel = self._kernel(_within(kind[2]))
@@ -172,6 +185,24 @@ class ReportInfluence:
                 weights = 1 + strength * _by_symbol(kind, kernel[start : start + step])
                 largest = max(largest, float(np.abs(weights).max()))
         return largest / cells
+
+    def _expected_weight(self, cells: int) -> float:
+        """Return the mean over views of the largest weight, as a multiple of an even share."""
+        up, down = np.zeros((2, cells))
+        for kind, (count, strength) in self._kinds().items():
+            check_deadline()
+            within = _within(kind[2])
+            kernel, place = self._kernel(within), self._margin_of(within)
+            most, least = np.zeros((2, len(kernel)))
+            step = max(1, _AT_ONCE // kind[0].symbols)
+            for start in range(0, len(kernel), step):
+                check_deadline()
+                weights = _by_symbol(kind, kernel[start : start + step])
+                most[start : start + step] = weights.max(axis=1)
+                least[start : start + step] = weights.min(axis=1)
+            up += count * strength * np.maximum(most, 0.0)[place]
+            down += count * strength * np.maximum(-least, 0.0)[place]
+        return float(max(up.max(), down.max()))
 
     def _sums(self, kind: _Kind) -> Array:
         """Return the kernel of each symbol of a kind for each cell, shape (symbols, cells).

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..counts import Counts
 from ..groups import GroupedPerturbation, group_codes, places_beyond, views_in_detail
 from ..identified import IdentifiedSets
-from ..table import Reconstruction, Table
+from ..table import Reconstruction, Table, largest_expected_weight
 from ..variances import UnitVariance
 from .combined import Combination, CombinedTable, PairTable
 from .decoding import Decoded
@@ -163,13 +163,19 @@ class PooledReconstruction(Reconstruction):
         """Return the influence of reports on a table; see `ReportInfluence` for `apart`."""
         _, free = self._split(positions)
         overlaps = self._overlaps(free, by_view)
-        return ReportInfluence(self._views, self._columns, free, by_view, overlaps, apart)
+        return ReportInfluence(
+            *(self._views, self._columns, free, by_view, overlaps, apart),
+            by_ticket=self.perturbation.by_ticket,
+        )
 
     def _influence(
         self, positions: Sequence[int], by_view: Array, overlaps: Overlaps
     ) -> ReportInfluence:
         _, free = self._split(positions)
-        return ReportInfluence(self._views, self._columns, free, by_view, overlaps)
+        return ReportInfluence(
+            *(self._views, self._columns, free, by_view, overlaps),
+            by_ticket=self.perturbation.by_ticket,
+        )
 
     def _grid(self, counts: Counts, positions: Sequence[int]) -> tuple[Grid, tuple[int, ...]]:
         """Return the table with its public attributes first, and the position of each attribute."""
@@ -288,6 +294,8 @@ class PooledReconstruction(Reconstruction):
         even = np.full(shape, 1 / prod(shape))
         expected = self._expected_table(attributes, even, shares, 1)
         every = expected.report_distributions(even)
+        if self.perturbation.by_ticket:
+            return largest_expected_weight(every, even.size)
         return max(float(np.abs(each.weights).max()) for each in every)
 
 

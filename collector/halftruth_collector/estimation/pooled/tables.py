@@ -11,7 +11,7 @@ views, so they are as precise for views with few reports as for views with many.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -262,7 +262,7 @@ class PooledTable(Table):
         cells = np.arange(shares.size).reshape(self._grid.table.shape).transpose(self._order)
         arranged = shares.transpose(np.argsort(self._order))
         return [
-            ReportDistribution(each.reports, each.chances, each.weights[:, cells.ravel()])
+            replace(each, weights=each.weights[:, cells.ravel()])
             for each in self._influence.report_distributions(arranged)
         ]
 
@@ -271,7 +271,7 @@ class PooledTable(Table):
         cells = np.arange(self.value.size).reshape(shape).transpose(self._order).ravel()
         known = prod(shape[: self._grid.public])
         for each in self._influence.reports_of_cells(known):
-            yield ReportDistribution(each.reports, each.chances[cells], each.weights[:, cells])
+            yield replace(each, chances=each.chances[cells], weights=each.weights[:, cells])
 
     def _variance(self, target: Target) -> Array:
         return self._grid.variance(target).transpose(self._order)

@@ -30,7 +30,7 @@ from ..pooled import agreement
 from ..pooled.influence import ReportInfluence
 from ..pooled.reconstruction import PooledReconstruction
 from ..set_units import SetClasses, Unit, UnitTable, place_of, response_to_set
-from ..table import Reconstruction, Table
+from ..table import Reconstruction, Table, largest_expected_weight
 from ..variances import UnitVariance
 from .tables import Part, SetTable
 
@@ -53,7 +53,8 @@ class SetReconstruction(Reconstruction):
         without, self._first = _without_sets(views)
         self._others = PooledReconstruction(
             Perturbation(
-                perturbation.mechanism, self.schema, without, perturbation.unperturbed_columns
+                *(perturbation.mechanism, self.schema, without, perturbation.unperturbed_columns),
+                by_ticket=perturbation.by_ticket,
             )
         )
         weights = np.array([view.weight for view in views], dtype=np.float64)
@@ -107,7 +108,7 @@ class SetReconstruction(Reconstruction):
         order = [held.index(j) for j in self.schema.positions(attributes)]
         cells = np.arange(prod(shape)).reshape(shape).transpose(order).ravel()
         parts = [
-            Part(each.reports, each.chances[cells], each.weights[:, cells])
+            Part(each.reports, each.chances[cells], each.weights[:, cells], each.share)
             for each in design.parts()
         ]
         arranged = np.asarray(value).reshape(shape).transpose(order)
@@ -263,6 +264,10 @@ class SetReconstruction(Reconstruction):
         options, groups = self._split(attributes)
         if not options:
             return self._others.largest_weight(attributes)
+        if self.perturbation.by_ticket:
+            even = self._even(attributes)
+            every = self.expected_table(attributes, even, 1).report_distributions(even)
+            return largest_expected_weight(every, even.size)
         design = _Design(self, self._held(options), options, groups, self._weights)
         return max(1.0, *(float(np.abs(each.weights).max()) for each in design.parts()))
 
@@ -417,7 +422,7 @@ class _Design:
             check_deadline()
             weights = each.weights[:, :, None] * own
             chances = np.repeat(each.chances, len(own), axis=0)
-            yield Part(each.reports, chances, weights.reshape(len(weights), -1))
+            yield Part(each.reports, chances, weights.reshape(len(weights), -1), each.share)
 
     @cached_property
     def _influence(self) -> ReportInfluence:
@@ -445,7 +450,10 @@ class _Design:
         if not alone:
             weights = weights + self._of_groups(number, classes)
         everybody = np.asarray(np.kron(known, chances), dtype=np.float64)
-        return Part(float(self._by_view[number]), everybody, weights)
+        reports = float(self._by_view[number])
+        by_ticket = self._source.perturbation.by_ticket
+        share = reports / float(self._by_view.sum()) if by_ticket else None
+        return Part(reports, everybody, weights, share)
 
     def _of_groups(self, number: int, classes: SetClasses) -> Array:
         """Return the weights of a set view's reports for the groups, as cells of the table."""

@@ -29,11 +29,14 @@ class Part:
         Probability of each class, for the people of each cell of the table.
     weights : ndarray, shape (K, cells)
         Contribution of a report of each class to each estimated share.
+    share : float or None
+        See :class:`.ReportDistribution`.
     """
 
     reports: float
     chances: Array
     weights: Array
+    share: float | None = None
 
 
 class SetTable(Table):
@@ -76,11 +79,12 @@ class SetTable(Table):
 
     def report_distributions(self, shares: Array) -> Iterator[ReportDistribution]:
         for each in self._parts:
-            yield ReportDistribution(each.reports, shares.ravel() @ each.chances, each.weights)
+            chances = shares.ravel() @ each.chances
+            yield ReportDistribution(each.reports, chances, each.weights, each.share)
 
     def reports_of_cells(self) -> Iterator[ReportDistribution]:
         for each in self._parts:
-            yield ReportDistribution(each.reports, each.chances, each.weights)
+            yield ReportDistribution(each.reports, each.chances, each.weights, each.share)
 
     def _variance(self, target: Target) -> Array:
         return np.diag(self._covariance(target)).reshape(self.value.shape)

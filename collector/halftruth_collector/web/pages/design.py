@@ -74,6 +74,10 @@ gamma = "19"
 # Most questions in one table: fewer have narrower margins.
 max_length = 2
 
+[reports]
+# Nobody chooses which questions a report is about, so a made-up one weighs little.
+tickets = "required"
+
 [[attributes]]
 name = "smoker"
 label = "Have you smoked in the last month?"

@@ -6,10 +6,12 @@ from halftruth_shared.protocol.base import check_hexadecimal
 from halftruth_shared.protocol.reports import (
     InvitationCheck,
     InvitationState,
+    IssuedTickets,
     Receipt,
     RelayedBatch,
     ReportBatch,
     SealedBatch,
+    TicketRequest,
 )
 from halftruth_shared.protocol.surveys import PublishedSurvey, SurveyList, SurveySummary
 
@@ -24,6 +26,8 @@ from ...errors import (
     StoreUnavailable,
     SurveyClosed,
     SurveyPlanned,
+    TicketRefused,
+    TooLarge,
     TooManyReports,
     Unauthorized,
 )
@@ -85,6 +89,7 @@ def get_survey(survey_id: str) -> PublishedSurvey:
         StaleDigest,
         ReportError,
         InvitationRefused,
+        TicketRefused,
         TooManyReports,
         Unauthorized,
         Forbidden,
@@ -96,7 +101,8 @@ def add_reports(survey_id: str) -> Receipt:
     Counts all reports of the batch or none, each exactly once, and answers once the counts are
     durable. The call is idempotent: sending the same report again is safe. A survey with a sealing
     key accepts sealed reports only, and any other survey plain reports only. Without invitations
-    there is a rate limit by address, except with an operator's token.
+    there is a rate limit by address, except with an operator's token. If the survey requires
+    tickets, each new report needs one, except with an operator's token.
 
     A survey with a relay accepts reports only from the relay, by its token, until it is purged.
     Reports that cannot be opened or do not fit the survey are counted as refused, and the others
@@ -150,6 +156,45 @@ def check_invitation(asked: InvitationCheck, survey_id: str) -> InvitationState:
     return InvitationState(unspent=unused)
 
 
+@RESPONDENTS.call(
+    "POST",
+    "/v1/surveys/<survey_id>/tickets",
+    body=TicketRequest,
+    answer=IssuedTickets,
+    status=201,
+    shared=True,
+    errors=(
+        SurveyClosed,
+        DeadlinePassed,
+        QuotaReached,
+        SurveyPlanned,
+        StaleDigest,
+        ReportError,
+        InvitationRefused,
+        TooLarge,
+        TooManyReports,
+    ),
+)
+def issue_tickets(asked: TicketRequest, survey_id: str) -> IssuedTickets:
+    """Issue tickets.
+
+    The client draws a secret of 32 random bytes for each ticket and sends the commitment to it;
+    the ticket has an id, and a code by which the collector recognizes it. The view of a report
+    follows from id and secret, so that neither side can choose it. An unused invitation admits
+    three tickets. Without invitations there is a rate limit by address.
+    """
+    this = collector()
+    surveys = this.store.surveys
+    with this.ticket_limit.visit() as visit:
+        stored = surveys.get(survey_id)
+        visit.uncharged = len(asked.commitments)
+        if not stored.terms.invitations:
+            visit.charge(len(asked.commitments))
+        issued = this.store.tickets.issue(stored, asked)
+        visit.accepted = len(issued)
+    return IssuedTickets(tickets=issued)
+
+
 def _receive(survey_id: str, visit: Visit, bearer: StoredToken | None) -> Batch:
     """Run the steps of the intake before the commit: read, charge the rate limit, open, check.
 
@@ -181,8 +226,14 @@ def _prepare(stored: StoredSurvey, data: bytes, visit: Visit, bearer: StoredToke
     else:
         visit.charge(len(batch.reports))
     reports = open_reports(stored, batch, this.sealing_keys)
-    sealed = isinstance(batch, SealedBatch)
-    return check(stored.id, batch.digest, stored.survey().report_space, reports, sealed=sealed)
+    tickets = this.store.tickets.check_of(stored)
+    return check(
+        *(stored.id, batch.digest, stored.survey().report_space, reports),
+        sealed=isinstance(batch, SealedBatch),
+        tickets=tickets,
+        # Programs that send the reports of many people are trusted with what they draw.
+        needs_tickets=tickets is not None and bearer is None,
+    )
 
 
 def _check_sender(stored: StoredSurvey, bearer: StoredToken | None) -> None:
