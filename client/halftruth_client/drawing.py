@@ -174,13 +174,14 @@ def draw(
 
 def _draw_report(survey: Survey, codes: tuple[int, ...], ticket: "Ticket | None") -> DrawnReport:
     """Draw a report, with ids that stay the same when sending is retried."""
-    view = None
-    if ticket is not None:
+    if ticket is None:
+        values = survey.perturbation.report(codes)
+    else:
         # Import here, since a survey without tickets does not need it.
         from halftruth_shared.protocol.tickets import draw_view
 
         view = draw_view(survey.perturbation, survey.digest, ticket.id, ticket.secret)
-    values = survey.perturbation.report(codes, view=view)
+        values = survey.perturbation.report(codes, view=view)
     relay_id = None if survey.relay is None else uuid4()
     return DrawnReport(uuid4(), survey.id, survey.digest, values, relay_id=relay_id, ticket=ticket)
 
