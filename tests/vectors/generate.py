@@ -335,12 +335,28 @@ def asked_of(made):
 
 
 def can_be(codes, sets):
-    """Return whether a record has answers that sets can have."""
+    """Return whether a record, or the beginning of one, has answers that sets can have."""
     for options, most in sets.values():
-        own = [codes[j] for j in options]
-        if own.count(1) > most or (max(own) > 1 and len(set(own)) > 1):
+        own = [codes[j] for j in options if j < len(codes)]
+        if own.count(1) > most or (own and max(own) > 1 and len(set(own)) > 1):
             return False
     return True
+
+
+def next_record(cell, sizes, sets):
+    """Return the codes of the first record from a cell on that there can be."""
+    while True:
+        rest, codes = cell, []
+        for size in reversed(sizes):
+            codes.insert(0, rest % size)
+            rest //= size
+        wrong = (end for end in range(1, len(codes) + 1) if not can_be(codes[:end], sets))
+        end = next(wrong, None)
+        if end is None:
+            return codes
+        # No record with this beginning can be.
+        same = math.prod(sizes[end:])
+        cell = (cell // same + 1) * same % math.prod(sizes)
 
 
 def groups_of(made):
@@ -646,14 +662,8 @@ def draws_of(made, count):
     n, draws = math.prod(sizes), []
     sample = SAMPLERS[made["mechanism"]["kind"]]
     for i in range(count):
-        cell, codes = (i * (n // count) + i if n > count else i) % n, []
-        while not codes or not can_be(codes, sets):
-            rest, codes = cell, []
-            for size in reversed(sizes):
-                codes.insert(0, rest % size)
-                rest //= size
-            # The next record that there can be.
-            cell = (cell + 1) % n
+        cell = (i * (n // count) + i if n > count else i) % n
+        codes = next_record(cell, sizes, sets)
         data = known_bytes(f"{made['mechanism']['kind']}/{made['id']}/{i}", 400)
         if i % 3 == 2:
             # Ones are never below a bound of the same number of bits.
