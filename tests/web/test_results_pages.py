@@ -225,6 +225,19 @@ def test_letters_and_intervals_of_charts_are_readable_on_a_phone(analyst, filled
             assert box["x"] + box["width"] <= PHONE["width"], name
 
 
+def test_on_a_phone_an_interval_is_in_the_cell_of_its_estimate(analyst, filled):
+    page = analyst.page
+    page.goto(f"{filled.url}/results/work/overview")
+    share, interval = (page.locator("#table tbody tr td").nth(place) for place in (2, 3))
+    after = "each => getComputedStyle(each.querySelector('span'), '::after').content"
+    expect(interval).to_be_visible()
+    assert share.evaluate(after) == "none"
+    words = interval.text_content()
+    page.set_viewport_size(PHONE)
+    expect(interval).not_to_be_visible()
+    assert share.evaluate(after).replace('"', "") == f" ({words})"
+
+
 def test_the_list_of_surveys_names_the_findings_of_each(analyst, filled):
     page = analyst.page
     page.goto(f"{filled.url}/results/")

@@ -308,8 +308,8 @@ def _methods(survey: Survey) -> list[tuple[str, str]]:
         (
             "Estimates",
             "Shares are moment estimates: the counts of reports are corrected for the known"
-            " perturbation probabilities. They are unbiased. One that is by chance below 0 % or above"
-            " 100 % is shown as 0 % or 100 %; the files have the unbiased number.",
+            " perturbation probabilities. They are unbiased. One that is by chance below 0 % or"
+            " above 100 % is shown as 0 % or 100 %; the files have the unbiased number.",
         ),
         (
             "Intervals",

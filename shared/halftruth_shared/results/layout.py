@@ -80,7 +80,8 @@ class Cell:
     """Cell of a table for people: its text, and the number for sorting, None if it is not usable.
 
     `above` is the text of the cell above, which an empty first cell repeats, `address` the target
-    of its link, and `detail` what is shown of a cell that is pointed at.
+    of its link, and `detail` what is shown of a cell that is pointed at. Narrow screens show an
+    interval that is `beside` a value in the cell of the value.
     """
 
     text: str
@@ -88,6 +89,7 @@ class Cell:
     above: str = ""
     address: str = ""
     detail: str = ""
+    beside: bool = False
 
     @property
     def value(self) -> str:
@@ -353,7 +355,8 @@ def _cell(
     if part == "value":
         return Cell(value_in_words(row, names), usable, detail=unbiased)
     if part == "interval":
-        return Cell(set_in_words(row, names), row.interval[0] if row.interval else None)
+        least = row.interval[0] if row.interval else None
+        return Cell(set_in_words(row, names), least, beside=True)
     if part == "estimate":
         # A set that is not an interval does not fit into a cell.
         words = value_in_words if row.drawn is None else in_words

@@ -131,6 +131,15 @@ QUANTITIES = by_name(
     ratio("odds_ratio", "odds ratio"),
     *map(ratio, ("interest", "lift", "conviction", "collective_strength")),
     difference("trend", "change from one group to the next"),
+    *(
+        Quantity(name, label, lower=0.0, upper=1.0)
+        for name, label in (
+            ("cramers_v", "Cramér’s V"),
+            ("concentration", ""),
+            ("mutual_information", ""),
+            ("uncertainty_coefficient", ""),
+        )
+    ),
     Quantity("people", "people, about", "count", lower=0.0),
     Quantity("reports", style="count", lower=0.0),
     Quantity("effective_reports", "effective sample size", "count", lower=0.0),
@@ -164,7 +173,6 @@ _SYMBOLS = {
     "piatetsky_shapiro": "Piatetsky-Shapiro",
     "j_measure": "J-measure",
     "goodman_kruskal_gamma": "Goodman and Kruskal’s γ",
-    "cramers_v": "Cramér’s V",
     "tau_b": "Kendall’s τ_b",
     "somers_d": "Somers’ d",
 }

@@ -149,7 +149,7 @@ def interval_in_words(estimate: Estimate, of: Quantity) -> str:
     >>> outside = Estimate(value=2.5, interval=(0.0, 1.0), set="outside", gap=(0.2, 0.7))
     >>> of_share = Quantity("share", style="share", lower=0.0, upper=1.0)
     >>> interval_in_words(outside, Quantity("ratio")), interval_in_words(outside, of_share)
-    ('up to 0.2, or from 0.7 on', 'up to 20\u202f%, or from 70\u202f% on')
+    ('up to 0.20, or from 0.70 on', 'up to 20\u202f%, or from 70\u202f% on')
     >>> interval_in_words(Estimate(value=-0.1, set="empty"), of_share)
     'none: outside the possible range'
     """
@@ -301,8 +301,7 @@ def _number(shown: float, estimate: Estimate, of: Quantity) -> str:
             100 * shown, min(_MOST_PLACES, decimals + _further(decimals + 2, estimate, of))
         )
     lower, upper = estimate.interval or (None, None)
-    from_zero = lower is not None and (lower > 0 or (of.ratio and lower == 0))
-    if from_zero and 3 * (lower or 0.0) < (math.inf if upper is None else upper):
+    if of.ratio and 0 <= 3 * (-1.0 if lower is None else lower) < (upper or math.inf):
         return number(float(f"{shown:.3g}"))
     if known is None:
         # Exact numbers and best guesses have an interval without length, or none.
