@@ -1,5 +1,6 @@
 """The program of a server: a collector or a relay, in several processes on one socket."""
 
+import errno
 import gc
 import json
 import logging
@@ -64,7 +65,11 @@ def serve(
     try:
         listening = _listen(host, port, config.request_seconds)
     except OSError as error:
-        sys.exit(f"halftruth: cannot listen on {host}, port {port}: {error.strerror}")
+        if error.errno == errno.EADDRINUSE:
+            why = "another program listens there; expected a free one (--port)"
+        else:
+            why = str(error.strerror)
+        sys.exit(f"halftruth: cannot listen on {host}, port {port}: {why}")
     _log.info("starting, version %s", version("halftruth-collector"), extra=logs.AT_ONCE)
     config = msgspec.structs.replace(config, threads=threads)
     module, parent, folder = _PROGRAMS[program], os.getpid(), create_folder()

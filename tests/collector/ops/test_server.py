@@ -5,6 +5,7 @@ import logging
 import os
 import resource
 import signal
+import socket
 import sqlite3
 import threading
 import time
@@ -18,6 +19,7 @@ import requests
 from flask import request
 from halftruth_collector.errors import StoreUnavailable
 from halftruth_collector.ops.settings import Config
+from halftruth_collector.server.serve import serve
 from halftruth_collector.web.readiness import Readiness
 from halftruth_shared import ParameterError
 from halftruth_shared.protocol.sealing import create_sealing_key
@@ -347,6 +349,25 @@ def test_invalid_settings_are_refused_with_a_one_line_error(name, text, expected
     assert "\n" not in str(wrong.value)
     assert "secret" not in str(wrong.value)
     assert wrong.value.field == name
+
+
+def test_a_port_in_use_stops_the_server_with_a_one_line_error(monkeypatch, database):
+    monkeypatch.setattr("halftruth_collector.ops.logs.configure", lambda *_, **__: None)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(SystemExit) as ended:
+            serve(
+                Config(database=database),
+                host="127.0.0.1",
+                port=port,
+                workers=1,
+                threads=1,
+                quiet=True,
+            )
+    assert ended.value.code == (
+        f"halftruth: cannot listen on 127.0.0.1, port {port}: another program listens there;"
+        " expected a free one (--port)"
+    )
 
 
 @pytest.mark.parametrize("content", [None, b"", b"no key"])
