@@ -256,11 +256,13 @@ def by_departure(found: Itemsets, estimator: Estimator, query: ItemsetsQuery) ->
         grade=grades(own.half_width),
         adjusted=adjusted_p_values(p_values, candidates),
     )
+    # False reports are counted for supports alone, which are not what the list is about.
+    supports = msgspec.structs.replace(found.estimates.take(rows), moved_by=None, undone_by=None)
     sets = answer_sets(schema, found.codes[rows], np.tile(np.arange(len(rows)), 2))
     return replace(
         found,
         keys=[Key(name="itemset", kind="answers", values=sets)],
-        estimates=EstimateColumns.concatenate([found.estimates.take(rows), columns]),
+        estimates=EstimateColumns.concatenate([supports, columns]),
         candidates=candidates,
         frequent=found.frequent[rows],
         supports=None,
