@@ -37,9 +37,11 @@ from .errors import (
     SurveyRefused,
     check_callable,
     check_id,
+    check_iterable,
     check_kind,
+    check_number,
     check_respondent,
-    check_texts,
+    check_survey,
 )
 from .ledger import Ledger, LedgerEntry
 from .policy import PrivacyPolicy
@@ -240,6 +242,10 @@ class Client:
         ------
         ParameterError, RequestRefused, CollectorUnavailable
         """
+        check_survey(survey)
+        check_number(count, "count", int)
+        if invitations is not None:
+            check_iterable(invitations, "invitations", "invitations")
         codes: Sequence[str | None] = [None] * count if invitations is None else list(invitations)
         check_form(codes)
         if survey.has_tickets and self._needs_tickets:
@@ -484,8 +490,8 @@ class Client:
         """
         self._policy.check(survey)
         self._check_uncounted(survey)
-        if invitations is not None and not isinstance(invitations, Iterable):
-            check_texts(invitations, "invitations", "invitations")
+        if invitations is not None:
+            check_iterable(invitations, "invitations", "invitations")
         check_callable(progress, "progress", "a function of the number of reports of a batch")
         codes = None if invitations is None else list(invitations)
         check_form(codes or [])

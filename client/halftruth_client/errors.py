@@ -106,10 +106,15 @@ def check_respondent(respondent: object) -> None:
         raise ParameterError("respondent: expected text that is not empty", field="respondent")
 
 
-def check_texts(texts: object, field: str, what: str) -> None:
+def check_iterable(values: object, field: str, what: str) -> None:
+    """Raise ParameterError unless several values are given, and not one text."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise _wrong(field, f"a list of {what}", values)
+
+
+def check_texts(texts: Iterable[str], field: str, what: str) -> None:
     """Raise ParameterError unless several texts are given, and not one."""
-    if isinstance(texts, str) or not isinstance(texts, Iterable):
-        raise _wrong(field, f"a list of {what}", texts)
+    check_iterable(texts, field, what)
     if wrong := [each for each in texts if not isinstance(each, str)]:
         raise _wrong(field, f"a list of {what}, as text", wrong[0])
 

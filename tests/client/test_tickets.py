@@ -3,10 +3,17 @@
 import logging
 import sqlite3
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 import requests
-from halftruth_client import Client, CollectorUnavailable, RequestRefused, ticketing
+from halftruth_client import (
+    Client,
+    CollectorUnavailable,
+    RequestRefused,
+    SurveyRefused,
+    ticketing,
+)
 from halftruth_client import client as client_module
 from halftruth_collector import operations
 from halftruth_shared import ParameterError, RecordError, SplitQuestionnaire
@@ -221,3 +228,21 @@ def test_an_outbox_of_an_earlier_version_is_completed(live, survey, record, tmp_
     for _ in range(2):
         client = Client(live.url, max_gamma="19", outbox=tmp_path / "outbox.db")
         assert client.submit(survey, record).status == "accepted"
+
+
+def test_a_test_of_a_survey_has_tickets_of_its_own(live, survey, record, requested):
+    operations.set_terms(live.store, "health", {"opens_at": datetime(2131, 3, 31, tzinfo=UTC)})
+    id = operations.try_survey(live.store, "health")
+    client = Client(live.url, max_gamma="19")
+    with pytest.raises(SurveyRefused, match="opens at 2131"):
+        client.survey("health")
+    # None is asked for a survey that opens later.
+    assert requested == ["GET health"]
+    tried = client.survey(id)
+    assert tried.reporting == survey.reporting
+    for _ in range(2):
+        assert client.submit(tried, record).status == "accepted"
+        assert live.store.surveys.state(id).reports == 1
+        assert operations.clear_test_reports(live.store, "health") == 1
+    assert requested.count("POST tickets") == 2
+    assert counted(live.store) == 0

@@ -14,8 +14,9 @@ from sqlalchemy import Connection, delete
 
 from ..errors import UnknownSurvey
 from .database import lock_compacted
+from .retention import purge_rows
 from .surveys import StoredSurvey, find, report_count, update_survey, write_terms
-from .tables import REPORT_TABLES
+from .tables import cells, daily_outcomes
 
 
 def find_test_of(connection: Connection, id: str) -> StoredSurvey | None:
@@ -34,7 +35,9 @@ def clear_test(connection: Connection, test: StoredSurvey) -> int:
     """Delete the reports of a test, and return their number; the survey stays."""
     reports = report_count(connection, test.number)
     lock_compacted(connection)
-    for table in REPORT_TABLES:
+    # Spent tickets stay counted, so that none is spent twice.
+    purge_rows(connection, test)
+    for table in (cells, daily_outcomes):
         connection.execute(delete(table).where(table.c.survey == test.number))
     # Cached counts are of the survey as it was published, see `CountStore`.
     update_survey(connection, test, published_at=datetime.now(UTC))
