@@ -50,7 +50,7 @@ from .shares import precision
 _BARS = 30
 
 #: Measures of association of two questions, and further ones that need presence or an order.
-_MEASURES = ("concentration", "uncertainty_coefficient", "mutual_information")
+_MEASURES = ("cramers_v", "concentration", "uncertainty_coefficient", "mutual_information")
 _OF_PRESENCE = ("phi", "odds_ratio", "risk_difference")
 _OF_ORDER = ("goodman_kruskal_gamma", "tau_b")
 

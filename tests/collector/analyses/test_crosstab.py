@@ -89,16 +89,16 @@ def test_a_crosstab_of_two_questions_has_the_test_and_measures_of_association():
     said = found.tests[0]
     assert (said.statistic, said.p_value) == (test.statistic, test.p_value)
     assert (said.df, said.undefined) == (test.degrees_of_freedom, None)
-    measures = ["concentration", "uncertainty_coefficient", "mutual_information"]
-    assert [row.quantity for row in found.rows][-3:] == measures
+    measures = ["cramers_v", "concentration", "uncertainty_coefficient", "mutual_information"]
+    assert [row.quantity for row in found.rows][-4:] == measures
     every = rows_of(measures_of(source.estimator, ["sex", "vote"], measures=measures))
-    assert [row.interval for row in found.rows[-3:]] == [each.interval for each in every]
+    assert [row.interval for row in found.rows[-4:]] == [each.interval for each in every]
     binary = answer(CROSSTAB, source, CrosstabQuery(attributes=["sex", "town"]))
     of_presence = ["phi", "odds_ratio", "risk_difference"]
-    assert [row.quantity for row in binary.rows][-6:] == [*of_presence, *measures]
+    assert [row.quantity for row in binary.rows][-7:] == [*of_presence, *measures]
     assert "sex and vote are associated: χ² = " in CROSSTAB.headline(found)
     _, strength = CROSSTAB.present(found).parts
-    assert str(strength.grid.rows[0][0]) == "concentration"
+    assert str(strength.grid.rows[0][0]) == "Cramér’s V"
     layered = answer(CROSSTAB, source, CrosstabQuery(attributes=["sex", "vote", "town"]))
     assert layered.tests[0].df == 2 * 2
     assert {row.quantity for row in layered.rows} == {"share", "base", "people"}
