@@ -14,8 +14,8 @@ HERE = Path(__file__).parent
 CLIENT = HERE.parents[1] / "client"
 SCRIPTS = CLIENT / "halftruth_client" / "js"
 
-#: Maximum size of the initial load, bundled, minified and compressed: 21.2 KB.
-BUDGET = 21_200
+#: Maximum size of the initial load, bundled, minified and compressed: 22 KB.
+BUDGET = 22_000
 
 #: Maximum additional size of modules that only signed or sealed surveys load.
 LAZY_BUDGETS = {"signing.js": 1_000, "sealing.js": 2_000}

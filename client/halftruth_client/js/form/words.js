@@ -175,12 +175,12 @@ export const ENGLISH = {
   answers: "Your answers",
   place: "{title} ({number} of {count})",
   drawn: {
-    one: "You answer one of the {all} questions, picked at random by this device; nothing is sent about the others.",
-    other: "You answer {some} of the {all} questions, picked at random by this device; nothing is sent about the others.",
+    one: "You answer one of the {all} questions, picked at random; nothing is sent about the others.",
+    other: "You answer {some} of the {all} questions, picked at random; nothing is sent about the others.",
   },
   drawnOthers: {
-    one: "You also answer one of the {all} other questions, picked at random by this device; nothing is sent about the rest.",
-    other: "You also answer {some} of the {all} other questions, picked at random by this device; nothing is sent about the rest.",
+    one: "You also answer one of the {all} other questions, picked at random; nothing is sent about the rest.",
+    other: "You also answer {some} of the {all} other questions, picked at random; nothing is sent about the rest.",
   },
   optional: "(you may leave this out)",
   takeBack: "Take my answer back",

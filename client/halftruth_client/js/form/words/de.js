@@ -159,12 +159,12 @@ export default {
   answers: "Ihre Antworten",
   place: "{title} ({number} von {count})",
   drawn: {
-    one: "Sie beantworten eine der {all} Fragen, von diesem Gerät zufällig ausgewählt; über die anderen wird nichts gesendet.",
-    other: "Sie beantworten {some} der {all} Fragen, von diesem Gerät zufällig ausgewählt; über die anderen wird nichts gesendet.",
+    one: "Sie beantworten eine der {all} Fragen, zufällig ausgewählt; über die anderen wird nichts gesendet.",
+    other: "Sie beantworten {some} der {all} Fragen, zufällig ausgewählt; über die anderen wird nichts gesendet.",
   },
   drawnOthers: {
-    one: "Außerdem beantworten Sie eine der {all} übrigen Fragen, von diesem Gerät zufällig ausgewählt; über den Rest wird nichts gesendet.",
-    other: "Außerdem beantworten Sie {some} der {all} übrigen Fragen, von diesem Gerät zufällig ausgewählt; über den Rest wird nichts gesendet.",
+    one: "Außerdem beantworten Sie eine der {all} übrigen Fragen, zufällig ausgewählt; über den Rest wird nichts gesendet.",
+    other: "Außerdem beantworten Sie {some} der {all} übrigen Fragen, zufällig ausgewählt; über den Rest wird nichts gesendet.",
   },
   optional: "(Sie können das auslassen)",
   takeBack: "Meine Antwort zurücknehmen",

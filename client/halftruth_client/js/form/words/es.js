@@ -162,12 +162,12 @@ export default {
   answers: "Sus respuestas",
   place: "{title} ({number} de {count})",
   drawn: {
-    one: "Usted responde a una de las {all} preguntas, elegida al azar por este dispositivo; de las demás no se envía nada.",
-    other: "Usted responde a {some} de las {all} preguntas, elegidas al azar por este dispositivo; de las demás no se envía nada.",
+    one: "Usted responde a una de las {all} preguntas, elegida al azar; de las demás no se envía nada.",
+    other: "Usted responde a {some} de las {all} preguntas, elegidas al azar; de las demás no se envía nada.",
   },
   drawnOthers: {
-    one: "Usted responde también a una de las {all} preguntas restantes, elegida al azar por este dispositivo; de las otras no se envía nada.",
-    other: "Usted responde también a {some} de las {all} preguntas restantes, elegidas al azar por este dispositivo; de las otras no se envía nada.",
+    one: "Usted responde también a una de las {all} preguntas restantes, elegida al azar; de las otras no se envía nada.",
+    other: "Usted responde también a {some} de las {all} preguntas restantes, elegidas al azar; de las otras no se envía nada.",
   },
   optional: "(puede dejarla sin responder)",
   takeBack: "Retirar mi respuesta",

@@ -162,12 +162,12 @@ export default {
   answers: "Vos réponses",
   place: "{title} ({number} sur {count})",
   drawn: {
-    one: "Vous répondez à une des {all} questions, choisie au hasard par cet appareil ; rien n’est envoyé sur les autres.",
-    other: "Vous répondez à {some} des {all} questions, choisies au hasard par cet appareil ; rien n’est envoyé sur les autres.",
+    one: "Vous répondez à une des {all} questions, choisie au hasard ; rien n’est envoyé sur les autres.",
+    other: "Vous répondez à {some} des {all} questions, choisies au hasard ; rien n’est envoyé sur les autres.",
   },
   drawnOthers: {
-    one: "Vous répondez aussi à une des {all} autres questions, choisie au hasard par cet appareil ; rien n’est envoyé sur le reste.",
-    other: "Vous répondez aussi à {some} des {all} autres questions, choisies au hasard par cet appareil ; rien n’est envoyé sur le reste.",
+    one: "Vous répondez aussi à une des {all} autres questions, choisie au hasard ; rien n’est envoyé sur le reste.",
+    other: "Vous répondez aussi à {some} des {all} autres questions, choisies au hasard ; rien n’est envoyé sur le reste.",
   },
   optional: "(vous pouvez laisser vide)",
   takeBack: "Retirer ma réponse",
