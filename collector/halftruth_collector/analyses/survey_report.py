@@ -26,7 +26,7 @@ from halftruth_shared.results.wording import half_width, number, share, share_in
 from halftruth_shared.texts import NARROW_SPACE
 
 from ..estimation.association import by_design
-from ..estimation.counts import CountsKey, RecentResults, key_of
+from ..counts import CountsKey, RecentResults, key_of
 from ..estimation.independence import Departures, JointTest
 from ..estimation.intervals import SHARE, table_intervals
 from ..estimation.selection import listed_alpha

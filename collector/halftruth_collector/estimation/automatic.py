@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 from halftruth_shared import DomainTooLarge, EstimateError, ParameterError, Schema, Survey
 
+from ..counts import Counts, CountsKey, RecentResults, key_of
 from .answers import nothing_missing
-from .counts import Counts, CountsKey, RecentResults, key_of
 from .equation import Equation
 from .model.fit import at_even_answers, schema_of
 from .model.tables import shares

@@ -12,7 +12,7 @@ from halftruth_shared.channels import MarginMoments, WeightMoments
 from halftruth_shared.channels.axes import Array, Places, joint_cell
 from halftruth_shared.deadlines import check_deadline
 
-from .counts import Counts
+from ..counts import Counts
 from .table import Reconstruction, ReportDistribution, Table, check_cells
 from .variances import UnitVariance, covariance, effective_reports, variance
 

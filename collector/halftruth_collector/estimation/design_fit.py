@@ -25,8 +25,8 @@ from halftruth_shared.analyses.base import Contradiction
 from halftruth_shared.deadlines import check_deadline
 from numpy.typing import NDArray
 
+from ..counts import Counts, CountsKey, RecentResults, key_of
 from .bounds import Array, normal_quantile
-from .counts import Counts, CountsKey, RecentResults, key_of
 from .derived import DerivedTable
 from .intervals import SHARE, intervals_at
 from .reconstruction import reconstruction

@@ -18,6 +18,7 @@ from halftruth_shared.analyses.base import (
 from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.results.wording import half_width, items, percent
 
+from ..counts import Counts
 from .bounds import (
     NEARLY_LINEAR,
     TOO_SMALL,
@@ -27,7 +28,6 @@ from .bounds import (
     check_target,
     normal_quantile,
 )
-from .counts import Counts
 from .derived import DerivedTable, merged, restricted
 from .design_fit import most_likely_table
 from .domain import Domain

@@ -25,8 +25,8 @@ from halftruth_shared.analyses.base import TypicalError
 from halftruth_shared.deadlines import check_deadline
 from numpy.typing import NDArray
 
+from ..counts import Counts
 from .bounds import Array, normal_quantile, project_to_simplex
-from .counts import Counts
 from .domain import Domain
 from .reconstruction import reconstruction
 from .report_model import Likelihood, likelihood

@@ -21,7 +21,7 @@ from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.mechanisms import View
 from numpy.typing import NDArray
 
-from .counts import Counts
+from ..counts import Counts
 from .groups import group_codes, group_sums, views_in_detail
 from .set_units import (
     ClassOperator,

@@ -14,7 +14,7 @@ from halftruth_shared.channels.axes import Array, Places
 from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.errors import listing
 
-from .counts import Counts
+from ..counts import Counts
 from .identified import IdentifiedSets
 from .variances import UnitVariance, error_parts
 

@@ -13,7 +13,7 @@ import numpy as np
 import scipy
 from halftruth_shared import Survey
 
-from .counts import Counts
+from ..counts import Counts
 
 
 @dataclass(frozen=True)

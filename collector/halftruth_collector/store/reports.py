@@ -16,7 +16,7 @@ import numpy as np
 from sqlalchemy import Connection, CursorResult, Select, Table, func, select
 from sqlalchemy.exc import IntegrityError
 
-from ..estimation import Counts
+from ..counts import Counts
 from .database import Database
 from .surveys import StoredSurvey, find
 from .tables import COUNTED, REPEATED, cells, daily_outcomes, report_ids, sum_shards, surveys

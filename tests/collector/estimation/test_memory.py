@@ -11,8 +11,8 @@ from functools import partial
 import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES, answer
+from halftruth_collector.counts import RecentResults
 from halftruth_collector.estimation import Counts, Estimator
-from halftruth_collector.estimation.counts import RecentResults
 from halftruth_collector.estimation.design_fit import contradictions
 from halftruth_collector.estimation.estimator import TABLE_CELLS
 from halftruth_collector.estimation.table import COVARIANCE_CELLS

@@ -18,8 +18,8 @@ import scipy
 from halftruth_shared import Survey
 from halftruth_shared.deadlines import check_deadline
 
+from ...counts import Counts
 from ..bounds import Array
-from ..counts import Counts
 from ..report_model import ReportPart, report_parts
 from .design import MAX_PARAMETERS, Design
 from .fit import LoglinearModel, is_identified

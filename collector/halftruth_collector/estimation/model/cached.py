@@ -6,7 +6,7 @@ from itertools import combinations
 from halftruth_shared import Survey
 from halftruth_shared.analyses.base import ModelFit, TestedInteraction
 
-from ..counts import Counts, CountsKey, RecentResults, key_of
+from ...counts import Counts, CountsKey, RecentResults, key_of
 from .adequacy import adequacy, has_room, omitted_interactions, size_of_tests
 from .fit import LoglinearModel, asked_pairs, fit_model
 

@@ -19,8 +19,8 @@ from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.errors import listing
 from numpy.typing import NDArray
 
+from ...counts import Counts
 from ..bounds import Array, project_to_simplex
-from ..counts import Counts
 from ..groups import records_of_cells, with_attributes
 from ..reconstruction import reconstruction
 from ..report_model import ReportPart, report_parts, with_reported

@@ -16,9 +16,9 @@ from halftruth_shared import ParameterError, Survey
 from halftruth_shared.analyses.base import Answers
 from numpy.typing import NDArray
 
+from ...counts import Counts
 from ..answers import answer_codes, category_codes
 from ..bounds import Array
-from ..counts import Counts
 from ..equation import Outcome, Predictors, Response
 from ..regression import (
     NotIdentified,

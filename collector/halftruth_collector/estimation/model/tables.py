@@ -14,8 +14,8 @@ from halftruth_shared import ParameterError, Survey
 from halftruth_shared.analyses.base import Target
 from halftruth_shared.channels.axes import Places
 
+from ...counts import Counts
 from ..bounds import Array
-from ..counts import Counts
 from ..identified import IdentifiedSets
 from ..reconstruction import reconstruction
 from ..table import Table, TableSource, with_sums

@@ -7,8 +7,8 @@ import numpy as np
 from halftruth_shared import Mechanism, RandomizedResponse, Schema, Survey
 from halftruth_shared.attribute import MultipleResponse
 
+from ...counts import Counts
 from ..bounds import Array
-from ..counts import Counts
 from ..groups import in_detail, survey_in_groups, with_attributes
 from ..model import LoglinearModel, fit_model
 from ..model.design import Design

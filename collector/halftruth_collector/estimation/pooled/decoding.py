@@ -12,7 +12,7 @@ from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.mechanisms import View
 from numpy.typing import NDArray
 
-from ..counts import Counts
+from ...counts import Counts
 from ..report_model import response_of
 from .overlaps import Views
 

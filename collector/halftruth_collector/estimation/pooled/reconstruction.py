@@ -17,7 +17,7 @@ from halftruth_shared.channels.axes import Array, apply_along
 from halftruth_shared.deadlines import check_deadline
 from numpy.typing import NDArray
 
-from ..counts import Counts
+from ...counts import Counts
 from ..groups import GroupedPerturbation, group_codes, places_beyond, views_in_detail
 from ..identified import IdentifiedSets
 from ..table import Reconstruction, Table, largest_expected_weight

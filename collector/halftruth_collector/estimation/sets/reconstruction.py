@@ -23,7 +23,7 @@ from halftruth_shared.set_responses import SetResponse
 from halftruth_shared.subset_responses import SubsetResponse
 from numpy.typing import NDArray
 
-from ..counts import Counts
+from ...counts import Counts
 from ..groups import records_of_cells, views_in_detail, with_attributes
 from ..identified import IdentifiedSets
 from ..pooled import agreement
