@@ -7,10 +7,11 @@ the tasks that wait.
 
 import logging
 import multiprocessing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
@@ -29,9 +30,32 @@ _PATIENCE = 10
 _RETRIES = 5
 
 
+@dataclass(frozen=True)
+class Executor:
+    """What runs tasks; it is called like `map`.
+
+    Attributes
+    ----------
+    map : callable
+    workers : int
+        How many tasks run at a time.
+    """
+
+    map: Map = map
+    workers: int = 1
+
+    def __call__(self, work: Callable[..., Any], *pieces: Iterable[Any]) -> Iterator[Any]:
+        """Return the results in the order of the pieces."""
+        return self.map(work, *pieces)
+
+
+#: This process.
+HERE = Executor()
+
+
 @contextmanager
-def open_executor(processes: int = 1, scheduler: str | None = None) -> Iterator[Map]:
-    """Open an executor and yield its `map`.
+def open_executor(processes: int = 1, scheduler: str | None = None) -> Iterator[Executor]:
+    """Open an executor.
 
     Parameters
     ----------
@@ -51,16 +75,16 @@ def open_executor(processes: int = 1, scheduler: str | None = None) -> Iterator[
     if scheduler is not None:
         if processes != 1:
             raise ParameterError("processes, scheduler: expected one of them", field="scheduler")
-        with _cluster(scheduler) as mapped:
-            yield mapped
+        with _cluster(scheduler) as executor:
+            yield executor
     elif processes == 1:
-        yield map
+        yield HERE
     else:
         # A server's threads and sockets are not to be inherited.
         context = multiprocessing.get_context("spawn")
         pool = ProcessPoolExecutor(processes, context)
         try:
-            yield pool.map
+            yield Executor(pool.map, processes)
         except BrokenProcessPool:
             raise WorkersLost(
                 "processes: one of them ended before its piece was done; expected enough memory"
@@ -71,8 +95,8 @@ def open_executor(processes: int = 1, scheduler: str | None = None) -> Iterator[
 
 
 @contextmanager
-def _cluster(scheduler: str) -> Iterator[Map]:
-    """Open the `map` of the workers of a Dask scheduler."""
+def _cluster(scheduler: str) -> Iterator[Executor]:
+    """Open the executor of the workers of a Dask scheduler."""
     try:
         # Imported here: only a cluster's users have it.
         from distributed import Client, Security
@@ -107,7 +131,8 @@ def _cluster(scheduler: str) -> Iterator[Map]:
         raise WorkersLost(f"{lost} does not answer") from None
     with client:
         try:
-            yield client.get_executor(pure=False, retries=_RETRIES).map
+            mapped = client.get_executor(pure=False, retries=_RETRIES).map
+            yield Executor(mapped, max(1, sum(client.ncores().values())))
         except FutureCancelledError:
             raise WorkersLost(f"{lost} went away before all pieces were done") from None
         except KilledWorker:

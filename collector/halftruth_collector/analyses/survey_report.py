@@ -25,8 +25,8 @@ from halftruth_shared.results.showing import contradicted, of_reports
 from halftruth_shared.results.wording import half_width, number, share, share_interval
 from halftruth_shared.texts import NARROW_SPACE
 
-from ..estimation.association import by_design
 from ..counts import CountsKey, RecentResults, key_of
+from ..estimation.association import by_design
 from ..estimation.independence import Departures, JointTest
 from ..estimation.intervals import SHARE, table_intervals
 from ..estimation.selection import listed_alpha
