@@ -26,7 +26,9 @@ from ..estimation.contrasts import compare_groups, shares_of, trend_of
 from ..estimation.estimates import Estimates, covariance_of, joint_covariance
 from ..estimation.independence import margins_within
 from ..estimation.intervals import INTERVAL
+from ..estimation.measures import SCALE_NAMES
 from ..estimation.reliability import NOT, grades
+from ..estimation.scales import are_scales, estimate_scales
 from ..estimation.selection import adjusted_p_values
 from ..estimation.subgroups import Groups
 from .base import (
@@ -39,6 +41,7 @@ from .base import (
     middle_answer,
 )
 from .deciding import AtLevel, as_selected, claimed, count_in_words, decide_rows
+from .measures import of_scales
 
 
 def compute(counted: AnalysisContext, query: ComparisonQuery) -> Result[ComparisonQuery]:
@@ -80,15 +83,28 @@ def compute(counted: AnalysisContext, query: ComparisonQuery) -> Result[Comparis
     if query.trend:
         every.append(trend_of(groups, answer, query.confidence))
         rows.add(every[2].columns(query.confidence))
+    scales = _of_scales(counted, query, name)
+    for each in scales:
+        rows.add(each.columns(query.confidence))
     people = Estimates.numbers(QUANTITIES["people"], table.reports * groups.base)
     rows.add(people.columns(), group=names)
     covariance = None
     if query.covariance:
-        unknown = np.full((len(names), len(names)), np.nan)
+        others = len(scales) + len(names)
+        unknown = np.full((others, others), np.nan)
         covariance = covariance_of(joint_covariance(every), unknown)
     return counted.result(
         query, rows.keys, rows.parts, caveats=[*_method(query, effects)], covariance=covariance
     )
+
+
+def _of_scales(counted: AnalysisContext, query: ComparisonQuery, name: str) -> list[Estimates]:
+    """Return the correlations of both questions, beside a trend over all groups of two scales."""
+    estimator = counted.estimator
+    whole = query.trend and query.among is None and query.estimate != "model"
+    if not whole or not are_scales(estimator.survey.schema, [query.groups, name]):
+        return []
+    return [estimate_scales(estimator, [query.groups, name], each) for each in SCALE_NAMES]
 
 
 def _method(query: ComparisonQuery, effects: Estimates) -> Iterator[Caveat]:
@@ -162,6 +178,7 @@ def layout(result: Result[ComparisonQuery], labels: Labels) -> list[Block]:
     if query.trend:
         shows = [Show(quantity="trend", parts=["value", "interval", "p_value"])]
         blocks.append(Block(title="Trend", shows=shows, picture="dots"))
+        blocks += of_scales(result)
     return blocks
 
 

@@ -32,9 +32,11 @@ from ..estimation.distribution import (
     means_of,
     quantiles_of,
     scale_of,
+    scale_of_groups,
     shares_of_answers,
 )
 from ..estimation.estimates import Estimates
+from ..estimation.groups import in_detail
 from ..estimation.selection import adjusted_p_values
 from ..estimation.subgroups import Groups
 from .base import Analysis, AnalysisContext, RowBuilder, answers_to, errors_naming
@@ -52,7 +54,7 @@ def compute(counted: AnalysisContext, query: DistributionQuery) -> Result[Distri
     _check_percentiles(query.percentiles)
     schema = counted.estimator.schema
     attribute = schema.attributes[schema.position(query.attribute, "attribute")]
-    scale = scale_of(attribute, query.scores)
+    scale = _scale(counted, attribute, query)
     by: list[list[str]] = [[]]
     groups: tuple[str, ...] = ()
     if query.groups is not None:
@@ -84,6 +86,16 @@ def compute(counted: AnalysisContext, query: DistributionQuery) -> Result[Distri
     return counted.result(
         query, rows.keys, rows.parts, caveats=[*_caveats(query, attribute, scale, groups, falls)]
     )
+
+
+def _scale(counted: AnalysisContext, attribute: Attribute, query: DistributionQuery) -> Scale:
+    """Return the scores of the answers; of groups of answers, the middles of their scores."""
+    schema, name = counted.survey.schema, attribute.name
+    detail = in_detail(schema)
+    if detail is schema or query.scores or name in query.merge:
+        return scale_of(attribute, query.scores)
+    own = detail.attributes[detail.position(name)]
+    return scale_of_groups(attribute, own) if own.collapsed else scale_of(attribute, {})
 
 
 class _Rows(RowBuilder):

@@ -28,7 +28,7 @@ from halftruth_shared.analyses.distribution import CountedAs
 from halftruth_shared.number import parse_number
 from halftruth_shared.results import QUANTITIES, Quantity
 
-from .answers import answers_of
+from .answers import answer_codes, answers_of
 from .bounds import Array
 from .equation import score_values
 from .estimates import Estimates, Function
@@ -296,3 +296,40 @@ def scale_of(attribute: Attribute, scores: Mapping[str, str]) -> Scale:
     if (np.diff(values) > 0).all():
         return Scale(answers, values, "numbers")
     return Scale(answers, np.arange(1.0, len(answers) + 1), "ranks")
+
+
+def scale_of_groups(groups: Attribute, detail: Attribute) -> Scale:
+    """Return the scores of groups of answers: the middles of the scores in each.
+
+    A group is like a bin of a number: the distance of its answers from the middle bounds the error
+    of means. Answers without numbers have groups with ranks.
+
+    Parameters
+    ----------
+    groups, detail : Attribute
+        The question with the groups, and with the answers in detail.
+
+    Examples
+    --------
+    >>> scores = [str(number) for number in range(6)]
+    >>> few = {"low": scores[:2], "middle": scores[2:4], "high": scores[4:]}
+    >>> scale = scale_of_groups(Attribute("a", [*few]), Attribute("a", scores, collapsed=few))
+    >>> scale.values.tolist(), scale.bin_error
+    ([0.5, 2.5, 4.5], 0.5)
+    """
+    scale = scale_of(detail, {})
+    if scale.counted_as == "ranks":
+        return scale_of(groups, {})
+    group_of = np.array(detail.groups.codes)[list(answer_codes(detail))]
+    firsts, lasts = (
+        np.array([each(np.flatnonzero(group_of == code)) for code in dict.fromkeys(group_of)])
+        for each in (np.min, np.max)
+    )
+    answers, own = answers_of(groups), scale.bin_error or 0.0
+    if scale.edges is not None:
+        edges = np.append(scale.edges[firsts], scale.edges[-1])
+        values = (edges[:-1] + edges[1:]) / 2
+        apart = np.maximum(values - scale.values[firsts], scale.values[lasts] - values)
+        return Scale(answers, values, "middles", edges, float(apart.max()) + own)
+    low, high = scale.values[firsts], scale.values[lasts]
+    return Scale(answers, (low + high) / 2, "scores", None, float((high - low).max()) / 2)

@@ -15,6 +15,9 @@ The thresholds are estimated, too. To first order s(ρ) is g(ρ)ᵀ(π̂ − P(�
 the thresholds in the margins besides f. Its variance gᵀVg gives the score test of each ρ, and so
 the interval: all ρ that it does not reject, after the correction for skewness of `independence`.
 
+Tables of more than two by two cells are tested for normal variables: departures from P(ρ̂) that are
+too large at a level of 1 % leave the correlation undefined. The test of ρ = 0 does not need them.
+
 The test for trend is the score test of the linear-by-linear term of a loglinear model (Agresti
 2013, section 2.5): answers are independent, against shares π_i+ π_+j (1 + β u_i v_j), with u and v
 the centred ranks of the answers. Of all linear combinations of the departures from independence,
@@ -64,7 +67,11 @@ _LEAST_SHARE = 1e-12
 #: Directions in which the covariance of a table is below this part of its largest are known.
 _KNOWN = 1e-10
 
-#: Reason why there is no correlation.
+#: Level of the test that normal variables are behind the answers.
+CONTRADICTED = 0.01
+
+#: Reasons why there is no correlation.
+NOT_NORMAL = "the reports contradict normal variables behind the answers"
 UNCLEAR_MARGIN = "a share that it rests on is not significantly above zero"
 NO_ERROR = "the reports do not determine the error of the table"
 UNIDENTIFIED_ERRORS = "one report shows no error"
@@ -302,6 +309,25 @@ class Polychoric:
             slope=float(-(form * slopes).sum()),
         )
 
+    def fit(self) -> float:
+        """Return the p-value of the test that normal variables are behind the answers.
+
+        The departures from P(ρ̂) have (R − 1)(C − 1) − 1 degrees of freedom, so two questions of two
+        answers each have no test: NaN.
+        """
+        value, size = self.table.value, self.table.value.size
+        freedom = (value.shape[0] - 1) * (value.shape[1] - 1) - 1
+        if freedom < 1 or not abs(self.root) < 1:
+            return math.nan
+        score, slopes = self.score(self.root), self.thresholds.slopes(self.root).ravel()
+        units = np.eye(size).reshape(size, *value.shape)
+        moved = [self.thresholds.through_thresholds(self.root, unit).ravel() for unit in units]
+        onto = np.eye(size) - np.array(moved) + np.outer(slopes, score.form) / score.slope
+        spread = onto @ covariance_under(self._large, score.null) @ onto.T
+        departures = (value - self.thresholds.shares(self.root)).ravel()
+        statistic = max(float(departures @ _solved(spread, departures)), 0.0)
+        return float(scipy.special.gammaincc(freedom / 2, statistic / 2))
+
     def variance_of(self, form: Array, correlation: float) -> float:
         """Return the variance of a form of the table if the correlation has some value."""
         null = np.maximum(self.thresholds.shares(correlation), _LEAST_SHARE)
@@ -384,11 +410,14 @@ def correlation_of(table: Table) -> Estimates:
         return undefined(NO_ERROR)
     score = found.score(0.0)
     z = score.z(table)
+    # Independent answers fit whatever is behind them, so the test holds in any case.
+    fits = not found.fit() < CONTRADICTED
     return Estimates(
         of,
-        np.array([found.root]),
-        np.array([found.error]),
-        found.sets,
+        np.array([found.root]) if fits else nothing,
+        np.array([found.error]) if fits else nothing,
+        found.sets if fits else lambda _: ConfidenceSets.intervals(nothing, nothing),
+        undefined=None if fits else [NOT_NORMAL],
         statistic=np.array([z]),
         p_value=np.array([2 * scipy.special.ndtr(-abs(z))]),
         moved=np.array([score.moved(table)]),

@@ -32,7 +32,8 @@ class ComparisonQuery(SampleQuery[Result[Any]], frozen=True, kw_only=True):
     A share refers to the respondents of a group, and *people* is their estimated number. A
     difference or ratio compares a group with its reference group, or with all other groups. Its
     p-value is of the test that the shares are equal, with the standard error under that
-    hypothesis. *trend* is the mean change of the share from one group to the next.
+    hypothesis. *trend* is the mean change of the share from one group to the next. With it, two
+    scales also have their correlations, as among their measures.
     """
 
     answer: Annotated[

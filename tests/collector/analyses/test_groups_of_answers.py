@@ -102,7 +102,8 @@ def test_the_mean_of_a_question_alone_is_of_its_answers(counts):
     assert mean.value == pytest.approx(3, abs=0.5)
     _, by_drugs = ask(DistributionQuery(attribute="income", groups="drugs"), counts)
     means = [row.value for row in by_drugs.rows if row.quantity == "mean"]
-    assert all(1 < mean < 2 for mean in means)
+    # True means are 3; the middles of the groups are 1.5 and 4.
+    assert means == pytest.approx([3] * 3, abs=0.5)
 
 
 @pytest.mark.parametrize(
@@ -130,3 +131,14 @@ def test_every_analysis_begins_with_what_is_defined(counts):
         assert not any(value == "income=1" for value in values)
         if "where" in analysis.fields:
             assert "income=low" in values
+
+
+def test_means_by_groups_of_people_are_in_the_unit_of_the_scores(counts):
+    """Of 1 and 2 the middle is 1.5, of 3 to 5 it is 4, at most one from each answer."""
+    _, result = ask(DistributionQuery(attribute="income", groups="drugs"), counts)
+    said = {caveat.code: caveat.values for caveat in result.caveats}
+    assert said["scores"]["scores"] == {"low": 1.5, "high": 4.0}
+    assert said["bin error"]["error"] == 1.0
+    mean = result.find("mean", group="no")
+    low = result.find("share", answer="low", group="no")
+    assert mean.value == pytest.approx(1.5 * low.value + 4 * (1 - low.value))

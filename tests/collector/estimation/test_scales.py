@@ -9,6 +9,7 @@ from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.groups import group_codes, group_sums, survey_in_groups
 from halftruth_collector.estimation.reconstruction import reconstruction
 from halftruth_collector.estimation.scales import (
+    NOT_NORMAL,
     Binormal,
     Polychoric,
     are_scales,
@@ -209,6 +210,30 @@ def test_a_correlation_beyond_all_tables_is_1_with_a_bounded_interval():
     assert found.value[0] == 1
     assert np.isnan(found.standard_error[0])
     assert 0.9 < sets.lower[0] < 1 == sets.upper[0]
+
+
+def test_without_perturbation_the_fit_is_that_of_pearson():
+    """The test of Pearson's statistic has the same size, and nearly the same value."""
+    survey = unperturbed(scales("xy", "abcd", sensitive=False))
+    thresholds = ([-1, 0.3, 1.2], [-0.2, 0.5, 0.9])
+    codes = normal(4_000, 0.5, thresholds, seed=1)
+    found = Polychoric(table_of_scales(estimator_of(survey, codes), ["x", "y"]))
+    shares = found.thresholds.shares(found.root)
+    statistic = 4_000 * float(((found.table.value - shares) ** 2 / shares).sum())
+    assert found.fit() == pytest.approx(scipy.stats.chi2.sf(statistic, 8), rel=0.15)
+
+
+def test_answers_that_no_normal_variables_explain_have_no_correlation():
+    """A quarter of the people give the same extreme answer to both, the others are independent."""
+    survey = SURVEYS["detail"]
+    rng = np.random.default_rng(9)
+    codes = rng.integers(0, 5, (30_000, 2))
+    codes[:7_000] = np.where(rng.random((7_000, 1)) < 0.5, 0, 4)
+    counts = Counts.from_reports(survey, survey.perturbation.reports(codes, rng))
+    found = estimate_scales(Estimator(survey, counts), ["x", "y"], "polychoric")
+    assert np.isnan(found.value[0])
+    assert found.undefined == [NOT_NORMAL]
+    assert found.p_value[0] < 1e-6
 
 
 def test_only_ordered_questions_of_three_answers_are_scales():

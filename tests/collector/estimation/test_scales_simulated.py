@@ -77,32 +77,36 @@ def estimates(survey, people, correlation, scores, surveys, seed):
     return np.array(found)
 
 
-@pytest.mark.parametrize("surveys", [3, pytest.param(400, marks=NIGHTLY)])
+@pytest.mark.parametrize("surveys", [3, pytest.param(200, marks=NIGHTLY)])
 @pytest.mark.parametrize(
     ("groups", "people", "largest"),
     [(3, 5_000, 0.11), (3, 20_000, 0.05), (2, 5_000, 0.085), (2, 20_000, 0.045)],
 )
 def test_the_error_of_a_correlation_of_scales(groups, people, largest, surveys):
     found = estimates(four_scales(groups), people, 0.4, rounded, surveys, seed=11)
+    found = found[np.isfinite(found[:, 0])]
     error = float(np.sqrt(((found[:, 0] - 0.4) ** 2).mean()))
     covered = float(((found[:, 1] <= 0.4) & (found[:, 2] >= 0.4)).mean())
     print(f"| {groups} | {people} | {error:.4f} | {covered:.3f} |")
-    assert error <= (largest if surveys == 400 else 2 * largest)
+    assert error <= (largest if surveys == 200 else 2 * largest)
 
 
-@pytest.mark.parametrize("surveys", [2, pytest.param(500, marks=NIGHTLY)])
+@pytest.mark.parametrize("surveys", [2, pytest.param(300, marks=NIGHTLY)])
 @pytest.mark.parametrize("scores", [rounded, skewed])
 @pytest.mark.parametrize("correlation", [0, 0.4, 0.8])
 def test_intervals_cover_the_correlation(correlation, scores, surveys):
-    """The standard error of the coverage is 0.7 points at night."""
+    """The standard error of the coverage is 0.9 points at night."""
     found = estimates(four_scales(3), 5_000, correlation, scores, surveys, seed=12)
-    assert np.isfinite(found).all()
+    known = np.isfinite(found[:, 0])
+    # The test of the normal variables has a level of 1 %.
+    assert (~known).mean() <= (0.02 if surveys == 300 else 0.5)
+    found = found[known]
     covered = float(((found[:, 1] <= correlation) & (found[:, 2] >= correlation)).mean())
-    print(f"| {correlation} | {scores.__name__} | {covered:.3f} |")
-    assert 0.93 <= covered <= 0.97 if surveys == 500 else covered > 0
+    print(f"| {correlation} | {scores.__name__} | {covered:.3f} | {known.mean():.3f} |")
+    assert 0.93 <= covered <= 0.97 if surveys == 300 else covered > 0
 
 
-@pytest.mark.parametrize("surveys", [2, pytest.param(400, marks=NIGHTLY)])
+@pytest.mark.parametrize("surveys", [2, pytest.param(200, marks=NIGHTLY)])
 def test_the_map_of_independent_scales_has_few_false_associations(surveys):
     survey, rng, false = four_scales(3), np.random.default_rng(13), 0
     for _ in range(surveys):
@@ -110,8 +114,8 @@ def test_the_map_of_independent_scales_has_few_false_associations(surveys):
         adjusted = np.asarray(associations_of(estimator).adjusted_p_value, dtype=float)
         false += bool((adjusted <= 0.05).any())
     print(f"| {false} of {surveys} |")
-    # 5 % of 400 are 20, with a standard error of 4.4.
-    assert false <= (33 if surveys == 400 else 1)
+    # 5 % of 200 are 10, with a standard error of 3.1.
+    assert false <= (19 if surveys == 200 else 1)
 
 
 FIVE = Schema([Attribute(name, [*"abcde"], ordered=True) for name in "xy"])
@@ -159,7 +163,7 @@ def likelihood_ratio(counts):
     return 2 * (best([*free, (0, 0)]) - best([*free, (-8, 8)]))
 
 
-@pytest.mark.parametrize("surveys", [6, pytest.param(1_000, marks=NIGHTLY)])
+@pytest.mark.parametrize("surveys", [6, pytest.param(500, marks=NIGHTLY)])
 def test_the_test_for_trend_has_the_power_of_the_likelihood_ratio(surveys):
     """Of the same reports, with one linear-by-linear parameter and free margins."""
     rng, found = np.random.default_rng(14), {0: [], 0.15: []}
@@ -172,16 +176,16 @@ def test_the_test_for_trend_has_the_power_of_the_likelihood_ratio(surveys):
     limit = scipy.stats.chi2.ppf(0.95, 1)
     level, power = ((np.array(each) > limit).mean(axis=0) for each in found.values())
     print(f"| level {level} | power {power} |")
-    if surveys < 1_000:
+    if surveys < 500:
         # Both are nearly the same statistic.
         both = np.array(found[0.15])
         assert np.corrcoef(both.T)[0, 1] > 0.8
         return
-    assert level[0] <= 0.064
+    assert level[0] <= 0.07
     assert power[0] >= 0.9 * power[1]
 
 
-@pytest.mark.parametrize("surveys", [10, pytest.param(500, marks=NIGHTLY)])
+@pytest.mark.parametrize("surveys", [10, pytest.param(300, marks=NIGHTLY)])
 def test_a_detectable_correlation_is_found_in_four_of_five_surveys(surveys):
     rng, names = np.random.default_rng(15), ["trust", "mood"]
     survey = four_scales(3)
@@ -198,7 +202,7 @@ def test_a_detectable_correlation_is_found_in_four_of_five_surveys(surveys):
         estimator = estimator_of(survey, rounded(correlated(rng, 5_000, correlation)), rng)
         found += estimate_scales(estimator, names, "polychoric").p_value[0] <= 0.05
     print(f"| {correlation:.3f} | {found} of {surveys} |")
-    assert 0.75 <= found / surveys <= 0.85 if surveys == 500 else found >= 4
+    assert 0.74 <= found / surveys <= 0.86 if surveys == 300 else found >= 4
 
 
 def test_a_detectable_correlation_falls_with_the_root_of_the_respondents():
