@@ -76,9 +76,9 @@ def test_named_measures_are_in_their_order(counts):
 def test_the_map_tells_scales_from_other_pairs(counts):
     result, text = ask(MeasuresQuery(), counts)
     assert result.find("polychoric", row="trust", column="mood").adjusted_p_value < 0.01
-    assert result.find("concentration", row="trust", column="sex").value > 0
+    assert result.find("cramers_v", row="trust", column="sex").value > 0
     assert "Associations of scales: polychoric correlation" in text
-    assert "Associations of other pairs: concentration" in text
+    assert "Associations of other pairs: Cramér’s V" in text
 
 
 def test_rules_have_no_correlation_of_scales(counts):
