@@ -10,7 +10,6 @@ import { entryOf } from "./ledger.js";
 import { least } from "./mechanisms/base.js";
 import { browserStorage, isCounted, Memory, once } from "./memory.js";
 import { checkInvitation } from "./terms.js";
-import { commitTo, newSecret, readIssued, readTicket, ticketText, viewOf } from "./tickets.js";
 import { loaded, Transport } from "./transport.js";
 
 /**
@@ -38,9 +37,6 @@ import { loaded, Transport } from "./transport.js";
 
 /** Longest timeout in milliseconds of a request whose answer is not needed. */
 const BRIEF = 3_000;
-
-/** Stands for no ticket in a sealed report, so that all reports of a survey have one length. */
-const NO_TICKET = "00".repeat(80);
 
 /** Name of the lock between pages while they draw, one for all surveys since they share ledgers. */
 const DRAWING = "halftruth:drawing";
@@ -147,7 +143,7 @@ export class Client {
     const memory = this.#memory;
     const isDrawn = () =>
       memory.view(digest) !== null &&
-      (!survey.hasTickets || memory.has(survey.id) || readTicket(memory.ticket(digest)) !== null);
+      (!survey.hasTickets || memory.has(survey.id) || memory.ticket(digest) !== null);
     await once(`${memory.nameOf(survey.id)} view`, isDrawn, async () => {
       if (isDrawn()) return;
       const view = survey.hasTickets ? await this.#viewByTicket(survey, digest, invitation) : survey.drawView();
@@ -159,16 +155,12 @@ export class Client {
   /** Take a ticket, store it, and return the number of its view.
    * @type {(survey: Survey, digest: string, invitation?: string) => Promise<number>} */
   async #viewByTicket(survey, digest, invitation) {
-    const secret = newSecret();
-    const path = `/v1/surveys/${encodeURIComponent(survey.id)}/tickets`;
     const published = await this.#catalog.published(survey);
     checkInvitation(published, invitation);
-    const isInvited = published.terms.invitations && invitation !== undefined;
-    const invitations = isInvited ? [await hashOf(invitation)] : undefined;
-    const message = { digest, commitments: [await commitTo(digest, secret)], invitations };
-    const ticket = readIssued(await this.#transport.request(path, message), secret);
-    const view = await viewOf(survey, digest, ticket);
-    this.#memory.setTicket(digest, ticketText(ticket));
+    const invitations = published.terms.invitations ? [await hashOf(invitation ?? "")] : undefined;
+    const { takeTicket } = await loaded(import("./tickets.js"));
+    const { ticket, view } = await takeTicket(this.#transport, survey, digest, invitations);
+    this.#memory.setTicket(digest, ticket);
     return view;
   }
 
@@ -445,10 +437,9 @@ async function messageOf({ mechanism, terms, relay, hasTickets }, report) {
   const invitation = terms.invitations ? report.invitation : undefined;
   if (terms.sealingKey === null) return { id, values, invitation, ticket };
   const { pack, seal } = await loaded(import("./sealing.js"));
-  const packed = concat(
-    pack(values, mechanism.reportSpace.shape),
-    hasTickets ? fromHex(ticket ?? NO_TICKET) : new Uint8Array(0),
-  );
+  // Zeros stand for no ticket, so that all reports of a survey have one length.
+  const spent = hasTickets ? (ticket ?? "00".repeat(80)) : "";
+  const packed = concat(pack(values, mechanism.reportSpace.shape), fromHex(spent));
   return { id, sealed: await seal(terms.sealingKey, digest, { id, packed, invitation }) };
 }
 

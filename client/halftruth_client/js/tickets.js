@@ -25,7 +25,17 @@ const ID = 16;
 const COMMITMENT = utf8("halftruth ticket 1\n");
 
 const ISSUED = /^(?:[0-9a-f]{2}){17,}$/;
-const TICKET = /^(?:[0-9a-f]{2}){49,}$/;
+
+/** Take a ticket of the collector, and return it as text, with the number of its view.
+ * @type {(transport: import("./transport.js").Transport, survey: Survey, digest: string,
+ *   invitations?: string[]) => Promise<{ticket: string, view: number}>} */
+export async function takeTicket(transport, survey, digest, invitations) {
+  const secret = newSecret();
+  const message = { digest, commitments: [await commitTo(digest, secret)], invitations };
+  const answer = await transport.request(`/v1/surveys/${encodeURIComponent(survey.id)}/tickets`, message);
+  const ticket = readIssued(answer, secret);
+  return { ticket: ticketText(ticket), view: await viewOf(survey, digest, ticket) };
+}
 
 /** Draw a secret, in hexadecimal. */
 export function newSecret() {
@@ -54,14 +64,6 @@ export function readIssued(answer, secret) {
  * @param {Ticket} ticket */
 export function ticketText({ id, secret, code }) {
   return id + secret + code;
-}
-
-/** Read a stored ticket; null if it is missing or damaged.
- * @type {(text: string | null) => Ticket | null} */
-export function readTicket(text) {
-  if (text === null || !TICKET.test(text)) return null;
-  const [id, secret] = [text.slice(0, 2 * ID), text.slice(2 * ID, 2 * (ID + SECRET))];
-  return { id, secret, code: text.slice(2 * (ID + SECRET)) };
 }
 
 /** Number of the view that follows from a ticket, an exact draw from the bytes of SHA-256(digest, id,
