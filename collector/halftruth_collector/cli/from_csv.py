@@ -45,7 +45,7 @@ def from_csv(
     wanted: tuple[str, ...],
     records: str | None,
 ) -> None:
-    """Make a survey file from the table of true records in a CSV FILE.
+    """Make a survey file from the true records in a CSV FILE.
 
     Each column becomes a question. Rare answers are merged; identifiers, dates and free text are
     left out, with a comment. The records are read on this machine and nothing is sent, but the
