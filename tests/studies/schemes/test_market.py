@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parents[3] / "docs" / "studies"))
 
 import baskets as study
 
-ITEMS, PEOPLE, SURVEYS = 8, 10_000, 25
+ITEMS, PEOPLE, SURVEYS = 8, 8_000, 12
 
 
 @pytest.fixture(scope="module")
