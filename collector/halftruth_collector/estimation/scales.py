@@ -67,6 +67,9 @@ _LEAST_SHARE = 1e-12
 #: Directions in which the covariance of a table is below this part of its largest are known.
 _KNOWN = 1e-10
 
+#: Reason why ranks have no correlation.
+NO_VARIANCE = "the estimated variance of the ranks is not above 0"
+
 #: Level of the test that normal variables are behind the answers.
 CONTRADICTED = 0.01
 
@@ -432,6 +435,8 @@ def score_correlation_of(estimator: Estimator, names: Sequence[str]) -> Estimate
     """
     of = QUANTITIES["score_correlation"]
     found = Estimates.contrast(answered_pair(estimator, names), _correlation_of_ranks, of)
+    if np.isnan(found.value).any():
+        found = replace(found, undefined=[NO_VARIANCE])
     coarse, parts = _without_rare(estimator, names)
     if coarse.reports < 2 or not with_clear_margins(coarse):
         return found

@@ -9,7 +9,9 @@ from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.groups import group_codes, group_sums, survey_in_groups
 from halftruth_collector.estimation.reconstruction import reconstruction
 from halftruth_collector.estimation.scales import (
+    NO_VARIANCE,
     NOT_NORMAL,
+    UNCLEAR_MARGIN,
     Binormal,
     Polychoric,
     are_scales,
@@ -234,6 +236,15 @@ def test_answers_that_no_normal_variables_explain_have_no_correlation():
     assert np.isnan(found.value[0])
     assert found.undefined == [NOT_NORMAL]
     assert found.p_value[0] < 1e-6
+
+
+def test_answers_that_are_all_alike_have_no_correlation():
+    survey = unperturbed(scales("xy", "abc", sensitive=False))
+    estimator = estimator_of(survey, np.repeat([[0, 0], [0, 1], [0, 2]], 30, axis=0))
+    for measure, reason in (("polychoric", UNCLEAR_MARGIN), ("score_correlation", NO_VARIANCE)):
+        found = estimate_scales(estimator, ["x", "y"], measure)
+        assert np.isnan(found.value[0])
+        assert found.undefined == [reason]
 
 
 def test_only_ordered_questions_of_three_answers_are_scales():
