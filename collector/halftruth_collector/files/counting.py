@@ -55,7 +55,7 @@ def count(
     """Count reports in files, each id once, and write counts and ids into a new folder.
 
     Reports with the same id and the same values count once; with different values, none of them
-    counts. Counts and ids do not depend on where the tasks run; there is a file of ids for each part.
+    counts. Counts and ids do not depend on where the tasks run; each part has a file of ids.
 
     Parameters
     ----------
