@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
-from halftruth_shared import SplitQuestionnaire, Survey
+from halftruth_collector.ops.settings import Config
+from halftruth_collector.web import create_app
+from halftruth_shared import ParameterError, SplitQuestionnaire, Survey
 from halftruth_shared.mechanisms import ViewClass
 from halftruth_shared.protocol.sealing import create_sealing_key, seal
 from halftruth_shared.protocol.terms import Terms
@@ -383,3 +385,42 @@ def test_none_of_a_hundred_thousand_reports_without_their_own_ticket_is_counted(
         reasons[response.get_json()["detail"] == f"report 0: ticket: {expected}"] += 1
     assert reasons == {True: 100_000}
     assert counted() == 100
+
+
+@both
+def test_backups_have_the_keys_of_tickets_and_exports_what_was_spent(
+    http, survey, store, tmp_path, counted
+):
+    [ticket, later, spent] = take(http, survey, 3)
+    http.post(REPORTS, json=body_of(survey, report_by(survey, spent)))
+    backup, export = tmp_path / "all.backup", tmp_path / "health.reports"
+    operations.back_up(store, backup)
+    with Store(f"sqlite:///{tmp_path / 'other.db'}") as other:
+        operations.restore(other, backup)
+        config = Config(database=other.database.engine.url.render_as_string(), rate_limit=None)
+        restored = create_app(config)
+        # A ticket of before the back-up is valid, and one that was spent is not.
+        client = restored.test_client()
+        sent = body_of(survey, report_by(survey, ticket))
+        assert client.post(REPORTS, json=sent).status_code == 202
+        refused(client.post(REPORTS, json=body_of(survey, report_by(survey, spent))), SPENT)
+        restored.extensions["halftruth"].store.close()
+    # Two reports by one ticket, at a collector and at its copy, are not merged.
+    with Store(f"sqlite:///{tmp_path / 'fresh.db'}") as fresh:
+        operations.export_reports(store, "health", export)
+        assert operations.import_reports(fresh, export).counted == 1
+        with fresh.database.reading() as connection:
+            rows = connection.exec_driver_sql("SELECT count(*) FROM ticket_keys").scalar()
+            ids = connection.exec_driver_sql("SELECT ticket_id FROM ticket_ids").scalars()
+            assert (rows, [bytes(id_) for id_ in ids]) == (0, [spent.id])
+    with Store(f"sqlite:///{tmp_path / 'other.db'}") as other:
+        other_export = tmp_path / "other.reports"
+        operations.export_reports(other, "health", other_export)
+    http.post(REPORTS, json=body_of(survey, report_by(survey, later)))
+    assert counted() == 2
+    with Store(f"sqlite:///{tmp_path / 'merged.db'}") as merged:
+        with merged.database.writing() as connection:
+            published = "INSERT INTO ticket_ids (survey, ticket_id) VALUES (1, ?)"
+            connection.exec_driver_sql(published, (ticket.id,))
+        with pytest.raises(ParameterError, match="a ticket of one of its reports was spent here"):
+            operations.import_reports(merged, other_export)
