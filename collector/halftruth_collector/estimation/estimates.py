@@ -423,7 +423,7 @@ class Estimates:
             "statistic": self.statistic,
             "p_value": self.p_value,
             "adjusted_p_value": adjusted,
-            "moved_by": self._moved(),
+            "moved_by": self.moved_by(),
             "perturbation_error": perturbation,
             "sampling_error": sampling,
         }
@@ -445,7 +445,7 @@ class Estimates:
             quantity=Texts.constant(of.name, count), value=np.ravel(self.value), **found
         )
 
-    def _moved(self) -> Array | None:
+    def moved_by(self) -> Array | None:
         """Return by how much one false report can move the test statistics."""
         if self.moved is not None or self.p_value is None or self.function is None:
             return self.moved

@@ -212,11 +212,15 @@ class Departures:
             skewness = third / self.variance.ravel() ** 1.5
         return unskewed(self.residuals, np.reshape(skewness, self.residuals.shape))
 
+    def largest_falls(self, forms: Array) -> Array:
+        """Return how much one more report can lower forms of the departures, shape (K,)."""
+        return largest_falls(self._samples, forms)
+
     @cached_property
     def moved(self) -> Array:
         """By how much one false report can move each score towards 0, shape of the table."""
         departures = (self.table.value - self.expected).ravel()
-        falls = largest_falls(self._samples, np.diag(np.sign(departures)))
+        falls = self.largest_falls(np.diag(np.sign(departures)))
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.abs(falls * self.scores.ravel() / departures).reshape(self.scores.shape)
 
@@ -275,9 +279,7 @@ class Departures:
         distance, forms = math.sqrt(statistic), np.zeros((1, table.value.size))
         forms[0, free] = inverse @ departures / distance
         limit = math.sqrt(scale * scipy.special.gammainccinv(freedom / scale, rate))
-        [undone_by] = to_undo(
-            np.array([distance]), limit, largest_falls(self._samples, forms), reports
-        )
+        [undone_by] = to_undo(np.array([distance]), limit, self.largest_falls(forms), reports)
         return replace(found, undone_by=float(undone_by))
 
 

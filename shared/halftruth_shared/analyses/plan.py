@@ -130,6 +130,9 @@ class PlannedMargin(Message, frozen=True, kw_only=True):
     margin, a group first. `respondents_needed` is the number of respondents for which the median is
     the requested half-width. `examined` of `possible` questions or pairs were evaluated. The margin
     of a mean is a part of the range of its numbers; `unit` is the range for the worst margin.
+    `undone_by` is of the smallest detectable difference, association and correlation: how many
+    false reports would undo the finding in a typical survey with just this effect, as the median
+    over the pairs; null where no number would, and for other quantities.
     """
 
     quantity: Planned
@@ -141,6 +144,7 @@ class PlannedMargin(Message, frozen=True, kw_only=True):
     examined: int
     possible: int
     unit: float | None = None
+    undone_by: int | None = None
 
 
 class MechanismPlan(Message, frozen=True, kw_only=True):
@@ -199,14 +203,17 @@ class DesignPlan(Message, frozen=True, kw_only=True):
     `lines` are those of the survey file that differ; empty for the survey's own design.
     `detectable` has for each difference the smallest one that is detected with a power of 80 %, and
     `rare` the same if 20 % of the people are in one of the groups (null with a pilot); null for one
-    that no number of points makes detectable. `share` is the typical margin of a share of an answer
-    to a single question, and `worst_share` the largest one, of the question `worst_of`.
+    that no number of points makes detectable. `undone_by` has for each difference how many false
+    reports would undo it in a typical survey with just this difference; null if it is not even
+    typically significant, or if no number would. `share` is the typical margin of a share of an
+    answer to a single question, and `worst_share` the largest one, of the question `worst_of`.
     """
 
     design: DesignName
     lines: str
     detectable: list[float | None]
     rare: list[float | None] | None
+    undone_by: list[int | None]
     share: float | None
     worst_share: float | None
     worst_of: AttributeName | None

@@ -276,6 +276,8 @@ class Perturbation:
 
     def with_tickets(self) -> "Perturbation":
         """Return this perturbation, of a survey whose views follow from tickets."""
+        if self.by_ticket:
+            return self
         return Perturbation(
             *(self.mechanism, self.schema, self.views, self.unperturbed_columns), by_ticket=True
         )

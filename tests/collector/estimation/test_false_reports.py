@@ -11,6 +11,8 @@ from halftruth_collector.estimation.estimates import Estimates
 from halftruth_collector.estimation.false_reports import moved_by, to_undo
 from halftruth_collector.estimation.model import fit_model
 from halftruth_collector.estimation.model.tables import shares
+from halftruth_collector.estimation.planning.margins import UNDONE, Expectation
+from halftruth_collector.estimation.planning.planner import plan
 from halftruth_collector.estimation.reconstruction import of_table
 from halftruth_shared import (
     Attribute,
@@ -21,6 +23,7 @@ from halftruth_shared import (
     SplitQuestionnaire,
     Survey,
 )
+from halftruth_shared.analyses.plan import PlanQuery
 from halftruth_shared.results import QUANTITIES
 from halftruth_shared.survey import Reporting
 from sources import source_of
@@ -286,3 +289,49 @@ def test_what_is_not_significant_cannot_be_undone():
         [note] = [each for each in result.caveats if each.code == "false reports"]
         assert note.values["weakest"] == table.numbers("undone_by")[stated].min()
         assert "false reports would undo" in note.sentence
+
+
+@pytest.mark.parametrize("tickets", ["none", "required"])
+def test_a_plan_names_the_number_of_false_reports_of_a_typical_survey(tickets):
+    reports, effect, rng = 4_000, 0.35, np.random.default_rng(12)
+    survey = Survey("work", "Work", SCHEMA, MECHANISMS["split questionnaire"])
+    survey = replace(survey, reporting=Reporting(tickets=tickets))
+    planned = Expectation(survey.perturbation, reports).undone_difference("sex", "harassed", effect)
+    query = ANALYSES["comparison"].query(**QUERIES["comparison"])
+    found = []
+    for _ in range(40):
+        sex, age = rng.integers(0, 2, reports), rng.integers(0, 3, reports)
+        harassed = rng.random(reports) < 0.5 + effect * (sex == 0)
+        people = np.stack([harassed, sex, age], axis=1).astype(int)
+        source = source_of(survey, survey.perturbation.reports(people, rng))
+        needed, _ = significant(answer(ANALYSES["comparison"], source, query))
+        found.append(np.nan_to_num(needed))
+    assert planned == pytest.approx(np.median(found), rel=0.15)
+
+
+@pytest.mark.parametrize("mechanism", ["gamma-diagonal", "split questionnaire"])
+def test_just_detectable_effects_of_two_answers_each_are_undone_by_about_as_many(mechanism):
+    survey = Survey("work", "Work", SCHEMA, MECHANISMS[mechanism])
+    expected = Expectation(survey.perturbation, 4_000)
+    first, *others = (expected.undone_by(each, ["sex", "harassed"]) for each in UNDONE)
+    assert first > 5
+    assert others == pytest.approx([first] * len(others), rel=0.25)
+
+
+def test_a_plan_counts_tickets_for_each_design_and_none_for_what_is_not_detected():
+    plain = Survey("work", "Work", SCHEMA, MECHANISMS["split questionnaire"])
+    query = PlanQuery(
+        respondents=4_000,
+        detect=["harassed by sex: 15 points", "harassed by sex: 1 point"],
+        alone=True,
+    )
+    chosen, drawn = (
+        plan(replace(plain, reporting=Reporting(tickets=each)), query)
+        for each in ("none", "required")
+    )
+    for fewer, more in zip(chosen.designs, drawn.designs, strict=True):
+        assert fewer.undone_by[0] < more.undone_by[0]
+        assert fewer.undone_by[1] is more.undone_by[1] is None
+    for fewer, more in zip(chosen.margins, drawn.margins, strict=True):
+        assert (fewer.undone_by is None) == (fewer.quantity not in UNDONE)
+        assert fewer.undone_by is None or fewer.undone_by < more.undone_by

@@ -30,6 +30,7 @@ from ..distribution import means_of, scale_of
 from ..domain import Domain
 from ..equation import Equation, equation
 from ..estimates import Estimates, shares_of_table
+from ..false_reports import statistics, to_undo
 from ..groups import combines, group_codes, group_sums, in_detail, in_groups, records_of_cells
 from ..identified import IdentifiedSets
 from ..independence import Departures
@@ -61,6 +62,9 @@ RARE = 0.2
 
 #: Quantities that are planned for a share of `RARE`, too; the others hardly depend on it.
 OF_RARE = ("share_within", "difference", "detectable_difference", "odds_ratio")
+
+#: Effects that are tested as in results, so that false reports can undo a finding.
+UNDONE = ("detectable_difference", "detectable_association", "detectable_correlation")
 
 #: Returns counts or shares of people by some attributes, an axis for each.
 People = Callable[[Sequence[str]], Array]
@@ -306,27 +310,68 @@ class Expectation:
         detectable difference is the quantile of the level times the standard error under equality,
         plus the quantile of the power times the standard error of the difference.
         """
+        return self._detectable_difference(group, name)
+
+    @cached_property
+    def _detectable_difference(self) -> Callable[[str, str], float]:
+        def detectable(group: str, name: str) -> float:
+            difference = self.difference(group, name)
+            for _ in range(_STEPS):
+                check_deadline()
+                found, before = self._differing(group, name, difference), difference
+                if found is None:
+                    return math.inf
+                score = -scipy.special.ndtri(np.asarray(found.p_value)[0] / 2)
+                needed = normal_quantile(LEVEL) * difference / score
+                needed += scipy.special.ndtri(POWER) * float(found.standard_error[0])
+                difference = _finite(needed)
+                if abs(difference - before) < _NEAR:
+                    break
+            return difference
+
+        return cache(detectable)
+
+    def _differing(self, group: str, name: str, difference: float) -> Estimates | None:
+        """Compare two groups whose shares of an answer differ so much; None if they cannot."""
         shares = self.shares([group, name])
         (first, _), answer = self._compared(group, name)
         others = np.arange(shares.shape[1]) != answer
         base = shares[first].sum()
         present = shares[first, answer] / base
-        difference = self.difference(group, name)
-        for _ in range(_STEPS):
-            check_deadline()
-            if not present + difference < 1:
-                return math.inf
-            moved, before = shares.copy(), difference
-            moved[first, answer] = (present + difference) * base
-            moved[first, others] *= (1 - present - difference) / (1 - present)
-            found = self._contrast(self._table([group, name], moved), group, name)
-            score = -scipy.special.ndtri(np.asarray(found.p_value)[0] / 2)
-            needed = normal_quantile(LEVEL) * difference / score
-            needed += scipy.special.ndtri(POWER) * float(found.standard_error[0])
-            difference = _finite(needed)
-            if abs(difference - before) < _NEAR:
-                break
-        return difference
+        if not present + difference < 1:
+            return None
+        moved = shares.copy()
+        moved[first, answer] = (present + difference) * base
+        moved[first, others] *= (1 - present - difference) / (1 - present)
+        return self._contrast(self._table([group, name], moved), group, name)
+
+    def undone_by(self, quantity: Planned, names: Sequence[str]) -> float:
+        """Return how many false reports would undo what is just detectable, one of `UNDONE`.
+
+        The statistic is that of a typical survey with just this effect, infinite where no number of
+        false reports would undo it.
+        """
+        first, second = names
+        match quantity:
+            case "detectable_difference":
+                difference = self.detectable_difference(first, second)
+                return self.undone_difference(first, second, difference)
+            case "detectable_association":
+                return self._undone_association(first, second)
+        return self._undone_correlation(first, second)
+
+    def undone_difference(self, group: str, name: str, difference: float) -> float:
+        """Return how many false reports would undo a difference of an answer in two groups.
+
+        It is infinite also if the difference is typically not significant.
+        """
+        found = self._differing(group, name, difference)
+        if found is None or (moved := found.moved_by()) is None:
+            return math.inf
+        return self._to_undo(statistics(np.asarray(found.p_value)), normal_quantile(LEVEL), moved)
+
+    def _to_undo(self, z: Array, critical: float, moved: Array) -> float:
+        return _finite(float(to_undo(z, critical, moved, self.respondents)[0]))
 
     def _contrast(self, table: Table, group: str, name: str) -> Estimates:
         """Compare the middle groups in a table of the group and the question."""
@@ -355,28 +400,74 @@ class Expectation:
 
         The noncentrality is the mean over all directions of departure from independence.
         """
-        shares = self.shares([first, second])
-        independent = np.multiply.outer(shares.sum(axis=1), shares.sum(axis=0))
-        kept = independent.ravel() > 0
-        departures = Departures(self._table([first, second], independent))
-        units = np.sqrt(independent.ravel()[kept])
-        spread = departures.covariance[np.ix_(kept, kept)] / np.outer(units, units)
-        variances = np.linalg.eigvalsh(spread)
-        rows, columns = ((shares.sum(axis=axis) > 0).sum() for axis in (1, 0))
+        departures, independent, (rows, columns) = self._independent(first, second)
         freedom = (rows - 1) * (columns - 1)
         if not freedom:
             return math.inf
+        kept = independent.ravel() > 0
+        units = np.sqrt(independent.ravel()[kept])
+        spread = departures.covariance[np.ix_(kept, kept)] / np.outer(units, units)
+        variances = np.linalg.eigvalsh(spread)
         information = float((1 / variances[-freedom:]).mean())
-        limit = scipy.special.chdtri(freedom, LEVEL)
-        needed = float(scipy.special.chndtrinc(limit, freedom, 1 - POWER))
-        v = math.sqrt(needed / information / (min(rows, columns) - 1))
+        v = math.sqrt(_noncentrality(freedom) / information / (min(rows, columns) - 1))
         return v if v <= 1 else math.inf
+
+    def _independent(self, first: str, second: str) -> tuple[Departures, Array, tuple[int, int]]:
+        """Return the departures of independent answers, their shares, and the number of answers."""
+        return self._independent_of(first, second)
+
+    @cached_property
+    def _independent_of(
+        self,
+    ) -> Callable[[str, str], tuple[Departures, Array, tuple[int, int]]]:
+        def independent(first: str, second: str) -> tuple[Departures, Array, tuple[int, int]]:
+            shares = self.shares([first, second])
+            rows, columns = (shares.sum(axis=axis) for axis in (1, 0))
+            people = np.multiply.outer(rows, columns)
+            numbers = int((rows > 0).sum()), int((columns > 0).sum())
+            return Departures(self._table([first, second], people)), people, numbers
+
+        return cache(independent)
+
+    def _undone_association(self, first: str, second: str) -> float:
+        """Return how many false reports would undo a just detectable association.
+
+        A false report moves √χ² as much as on average over the departures by which one cell differs
+        most clearly, in both directions.
+        """
+        if not math.isfinite(self.detectable_association(first, second)):
+            return math.inf
+        departures, independent, (rows, columns) = self._independent(first, second)
+        freedom = (rows - 1) * (columns - 1)
+        free = (independent > _ROUNDING).ravel() & (departures.variance.ravel() > 0)
+        forms = np.diag(1 / np.sqrt(np.where(free, departures.variance.ravel(), np.inf)))[free]
+        moved = departures.largest_falls(np.vstack([forms, -forms])).mean(keepdims=True)
+        median = scipy.special.chndtrix(0.5, freedom, _noncentrality(freedom))
+        limit = math.sqrt(scipy.special.chdtri(freedom, LEVEL))
+        return self._to_undo(np.sqrt([median]), limit, moved)
 
     def detectable_correlation(self, first: str, second: str) -> float:
         """Return the polychoric correlation of two scales that is detected with `POWER`.
 
         The test is the score test that it is 0. The answers have their assumed shares.
         """
+        return self._correlated(first, second)[0]
+
+    def _undone_correlation(self, first: str, second: str) -> float:
+        """Return how many false reports would undo a just detectable correlation."""
+        _, expected = self._correlated(first, second)
+        if expected is None:
+            return math.inf
+        score, table = expected.score(0.0), expected.table
+        z, moved = np.array([[score.z(table)], [score.moved(table)]])
+        return self._to_undo(np.abs(z), normal_quantile(LEVEL), moved)
+
+    @cached_property
+    def _correlated(self) -> Callable[[str, str], tuple[float, Polychoric | None]]:
+        """Return the detectable correlation, and scales with it; infinite without any."""
+        return cache(self._with_correlation)
+
+    def _with_correlation(self, first: str, second: str) -> tuple[float, Polychoric | None]:
         names = [first, second]
         shares, kept = self.shares(names), []
         for axis, name in enumerate(names):
@@ -384,7 +475,7 @@ class Expectation:
             margin = shares.sum(axis=1 - axis)
             kept.append([code for code in answer_codes(attribute) if margin[code] > _ROUNDING])
         if min(map(len, kept)) < 2:
-            return math.inf
+            return math.inf, None
         independent = np.multiply.outer(shares.sum(axis=1), shares.sum(axis=0))
         inside, answered = np.ix_(*kept), independent[np.ix_(*kept)]
         thresholds = Binormal.of_margins(
@@ -407,8 +498,9 @@ class Expectation:
             return float(table.score(0.0).value - errors)
 
         if not null.variance > 0 or excess(LARGEST) < 0:
-            return math.inf
-        return float(scipy.optimize.brentq(excess, 0.0, LARGEST, xtol=_NEAR))
+            return math.inf, None
+        correlation = float(scipy.optimize.brentq(excess, 0.0, LARGEST, xtol=_NEAR))
+        return correlation, expected(correlation)
 
     def odds_ratio(self, *names: str) -> float:
         """Return the margin, a factor, of odds ratios of the last question on the other ones.
@@ -513,6 +605,12 @@ class _MergedTables:
     def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:
         """Return that of the answers in detail, by which tables are told apart."""
         return self._tables.unit_variance(attributes, target)
+
+
+def _noncentrality(freedom: int) -> float:
+    """Return the noncentrality of χ² that its test detects with `POWER`."""
+    limit = scipy.special.chdtri(freedom, LEVEL)
+    return float(scipy.special.chndtrinc(limit, freedom, 1 - POWER))
 
 
 def _deviation(shares: Array, values: Array) -> float:

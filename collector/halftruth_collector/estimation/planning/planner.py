@@ -192,6 +192,8 @@ def _relayed(chosen: Chosen) -> RelayedPlan | None:
         )
     apart, together = bounds_of_batch(Fraction(gamma), batch)
     perturbation = mechanism.bind(survey.schema)
+    if survey.has_tickets:
+        perturbation = perturbation.with_tickets()
     return RelayedPlan(
         batch=batch,
         gamma=gamma,

@@ -28,8 +28,8 @@ from halftruth_shared.protection import Guarantee
 from halftruth_shared.results.wording import half_width, number, percent, quoted
 
 from ..bounds import optional
-from .margins import RARE
-from .summaries import Chosen, median, planned_margins
+from .margins import RARE, Expectation
+from .summaries import Chosen, Names, count, median, planned, planned_margins
 
 #: Number of answers from which a question is collapsed, and number of groups.
 _MANY, _GROUPS = 4, 3
@@ -227,15 +227,26 @@ def _group_lines(attribute: Attribute) -> str:
 
 def _planned(chosen: Chosen, goals: Sequence[Goal], design: Design) -> DesignPlan:
     """Plan what is detectable, and the shares of questions alone."""
-    expected = chosen.expectation(design.perturbation)
+    perturbation = design.perturbation
+    if chosen.survey.has_tickets:
+        perturbation = perturbation.with_tickets()
+    expected = chosen.expectation(perturbation)
     about = [(goal.group, goal.outcome) for goal in goals]
 
     def detectable(*, rare: bool) -> list[float | None]:
         found = planned_margins(expected, about, "detectable_difference", rare=rare)
         return [optional(found.get(names, math.inf)) for names in about]
 
-    names = design.perturbation.schema.names
-    public = design.perturbation.unperturbed
+    def undone(goal: Goal) -> int | None:
+        names = (goal.group, goal.outcome)
+
+        def needed(read: Expectation, _: Names) -> float:
+            return read.undone_difference(*names, goal.difference)
+
+        return count(planned(expected, [names], needed).get(names, math.inf))
+
+    names = perturbation.schema.names
+    public = perturbation.unperturbed
     alone = planned_margins(expected, [(name,) for name in names if name not in public], "share")
     worst = max(alone, key=lambda names: alone[names], default=None)
     return DesignPlan(
@@ -243,6 +254,7 @@ def _planned(chosen: Chosen, goals: Sequence[Goal], design: Design) -> DesignPla
         lines=design.lines,
         detectable=detectable(rare=False),
         rare=detectable(rare=True) if chosen.people is None else None,
+        undone_by=[undone(goal) for goal in goals],
         share=optional(median(alone)),
         worst_share=None if worst is None else optional(alone[worst]),
         worst_of=None if worst is None else worst[0],

@@ -2,7 +2,7 @@
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -12,7 +12,7 @@ from halftruth_shared.analyses.plan import Planned, PlannedMargin, PlanQuery
 from ..bounds import optional
 from ..distribution import scale_of
 from ..scales import are_scales
-from .margins import OF_RARE, Expectation, People, PlannedTables
+from .margins import OF_RARE, UNDONE, Expectation, People, PlannedTables
 from .sets import USUAL_LENGTHS, sets_of
 
 #: Largest number of questions, and of pairs, that are planned; of more, a fixed sample.
@@ -179,6 +179,11 @@ class Chosen:
         rare = math.nan
         if self.people is None and quantity in OF_RARE:
             rare = median(planned_margins(expected, list(margins), quantity, rare=True))
+        undone = math.nan
+        if quantity in UNDONE:
+            undone = median(
+                planned(expected, list(margins), lambda design, of: design.undone_by(quantity, of))
+            )
         return PlannedMargin(
             quantity=quantity,
             median=optional(median(margins)),
@@ -189,6 +194,7 @@ class Chosen:
             examined=len(margins),
             possible=len(possible),
             unit=unit,
+            undone_by=count(undone),
         )
 
 
@@ -213,6 +219,34 @@ def planned_margins(
     ------
     HalftruthError
     """
+
+    def margin(design: Expectation, names: Names) -> float:
+        assumed = design.with_rare(quantity, names) if rare else design
+        return float(getattr(assumed, quantity)(*names))
+
+    return planned(expected, about, margin, strict=strict)
+
+
+def planned(
+    expected: Expectation,
+    about: Sequence[Names],
+    number_of: Callable[[Expectation, Names], float],
+    *,
+    strict: bool = False,
+) -> dict[Names, float]:
+    """Plan a number for each table that the reports identify and that is not too large.
+
+    Parameters
+    ----------
+    number_of : callable
+        Returns the number of a table in the expectation in which it is read; NaN to leave it out.
+    strict : bool
+        Whether a number that cannot be planned raises an error instead of being left out.
+
+    Raises
+    ------
+    HalftruthError
+    """
     found, known = {}, dict[object, float]()
     for names in about:
         design = expected.reading(names)
@@ -222,8 +256,7 @@ def planned_margins(
         key = design.likeness(names)
         if key not in known:
             try:
-                assumed = design.with_rare(quantity, names) if rare else design
-                known[key] = getattr(assumed, quantity)(*names)
+                known[key] = number_of(design, names)
             except HalftruthError:
                 if strict:
                     raise
@@ -237,6 +270,11 @@ def median(margins: Mapping[Names, float]) -> float:
     """Return the median margin; of an even number, the larger of the two in the middle."""
     values = sorted(margins.values())
     return values[len(values) // 2] if values else math.nan
+
+
+def count(number: float) -> int | None:
+    """Return a number of reports for a message; None if it is not finite."""
+    return int(number) if math.isfinite(number) else None
 
 
 def some_of(everything: Sequence[Names]) -> list[Names]:

@@ -176,6 +176,10 @@ def design_table(result: PlanResult) -> tuple[list[str], list[list[str]]]:
         rare = [_least(plan.rare[place]) for plan in result.designs if plan.rare is not None]
         if rare and rare != even:
             lines.append([f"{about}, {_AT_RARE}", *rare])
+        undone = [plan.undone_by[place] for plan in result.designs]
+        if any(count is not None for count in undone):
+            counts = ["" if count is None else number(count, 0) for count in undone]
+            lines.append([f"{about}, undone by false reports", *counts])
     shares = [formatted("share", plan.share) for plan in result.designs]
     lines.append(["margin of the share of an answer", *shares])
     lines.append(["the largest of these", *map(_worst_share, result.designs)])
@@ -185,6 +189,11 @@ def design_table(result: PlanResult) -> tuple[list[str], list[list[str]]]:
 def design_notes(result: PlanResult) -> Iterator[str]:
     """Yield the definitions of the table of designs."""
     yield "Detected: significant at 5 % in 80 % of surveys."
+    if any(count is not None for plan in result.designs for count in plan.undone_by):
+        yield (
+            "Undone: how many false reports (tickets, if the survey has them) end the significance"
+            " of the wanted difference in a typical survey."
+        )
     if not result.pilot:
         yield (
             "Answers are assumed to be evenly spread."
@@ -217,13 +226,17 @@ def _medians(margins: Sequence[PlannedMargin]) -> dict[Planned, str]:
 def _verdict(result: PlanResult, margin: PlannedMargin) -> str:
     """Return the reliability with the typical margin, and with other ones where it differs."""
     if margin.quantity in _DETECTABLE:
-        return ""
+        return "" if margin.undone_by is None else f"undone by {_false_reports(margin.undone_by)}"
     of_rare = margin.rare if margin.quantity in OF_RARE and not result.pilot else margin.median
     known = [np.inf if each is None else each for each in (margin.median, of_rare, margin.worst)]
     is_ratio = margin.quantity == "odds_ratio"
     typical, rare, worst = (RELIABILITIES[grade] for grade in grades(known, ratio=is_ratio))
     others = [f"{_AT_RARE} {rare}"] * (rare != typical) + [f"worst {worst}"] * (worst != typical)
     return ", ".join([typical, *others])
+
+
+def _false_reports(count: int) -> str:
+    return f"{number(count, 0)} false reports" if count > 1 else "1 false report"
 
 
 def formatted(quantity: Planned, width: float | None) -> str:
@@ -329,6 +342,11 @@ def footnotes(result: PlanResult) -> Iterator[str]:
         yield (
             "Detectable: significant at 5 % in 80 % of surveys. A share is compared with 0; an"
             " association is Cramér's V."
+        )
+    if any(each.undone_by is not None for each in result.margins):
+        yield (
+            "Undone: how many false reports (tickets, if the survey has them) end the significance"
+            " of just this effect in a typical survey."
         )
     if (relayed := result.relayed) is not None:
         yield (
