@@ -640,7 +640,7 @@ def test_secrets_are_not_stored(store, published, dump):
     operations.revoke_invitations(store, "health", [bytes.fromhex(each) for each in gone])
     rows = dump()
     hashes = {hashlib.sha256(bytes.fromhex(each)).digest() for each in kept}
-    assert {bytes(hash_) for _, hash_ in rows["invitations"]} == hashes
+    assert {bytes(hash_) for _, hash_, _ in rows["invitations"]} == hashes
     assert len(hashes) == len(kept)
     for secret in (token, token.removeprefix("ht_"), *kept, *gone):
         assert secret not in repr(rows)

@@ -65,7 +65,7 @@ def test_only_the_displayed_report_is_sent_and_stored(live, visit):
     kept.pop("local")
     assert after == kept | {"history": {"halftruth-page": 0}}
     # The answers are shown beside the report until the page is left.
-    stayed = page.locator(".card:not(.sent, .ledger) dd").all_text_contents()
+    stayed = page.locator(":not(details) > .card:not(.sent, .ledger) dd").all_text_contents()
     assert stayed == ["yes-hush", "weekly-hush", REGIONS[2]]
     page.reload()
     expect(heading(page, "Already answered in this browser")).to_be_visible()
