@@ -36,17 +36,24 @@ def run(installed, *words, status=0):
     return done
 
 
-def test_an_added_analysis_is_offered_everywhere(installed, tmp_path):
-    """The share of people with at least two of three options."""
-    asked = subprocess.run(
-        [sys.executable, ADDED / "ask.py", tmp_path / "work.db"],
+@pytest.fixture(scope="module")
+def asked(installed, tmp_path_factory):
+    """Return what a collector with the analysis answered, and its database."""
+    database = tmp_path_factory.mktemp("asked") / "work.db"
+    done = subprocess.run(
+        [sys.executable, ADDED / "ask.py", database],
         env=installed,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert asked.returncode == 0, asked.stderr
-    found = json.loads(asked.stdout)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout), f"sqlite:///{database}"
+
+
+def test_an_added_analysis_is_offered_everywhere(asked):
+    """The share of people with at least two of three options."""
+    found, _ = asked
     truth = (np.array(found["records"]).sum(axis=1) >= 2).mean()
     [share] = found["http"]["estimates"]["value"]
     [error] = found["http"]["estimates"]["standard_error"]
@@ -82,11 +89,9 @@ def test_an_added_importer_reads_its_files(installed, tmp_path):
     assert "lines of questions" in done.stderr
 
 
-def test_an_added_exporter_writes_records(installed, tmp_path):
-    database = tmp_path / "work.db"
-    asked = [sys.executable, ADDED / "ask.py", database]
-    subprocess.run(asked, env=installed, check=True, capture_output=True)
-    words = ["analyse", "microdata", "feelings", "--database", f"sqlite:///{database}", "--output"]
+def test_an_added_exporter_writes_records(installed, asked, tmp_path):
+    _, database = asked
+    words = ["analyse", "microdata", "feelings", "--database", database, "--output"]
     run(installed, *words, tmp_path / "records.tsv")
     with open(tmp_path / "records.tsv", newline="") as file:
         rows = [*csv.DictReader(file, dialect="excel-tab")]
