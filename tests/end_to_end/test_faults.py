@@ -227,9 +227,15 @@ def test_correctly_used_invitations_pass(suite, invited):
 @pytest.mark.parametrize(
     ("damage", "notice"),
     [
-        ("INSERT INTO invitations VALUES (1, x'{0}')", "1 invitations are left whose reports"),
+        (
+            "INSERT INTO invitations (survey, hash) VALUES (1, x'{0}')",
+            "1 invitations are left whose reports",
+        ),
         ("DELETE FROM invitations WHERE hash = x'{4}'", "1 invitations are gone"),
-        ("INSERT INTO invitations VALUES (1, x'00')", "of 5 invitations 3 are left, but 3 reports"),
+        (
+            "INSERT INTO invitations (survey, hash) VALUES (1, x'00')",
+            "of 5 invitations 3 are left, but 3 reports",
+        ),
     ],
 )
 @pytest.mark.parametrize("check", ["check_after_fault", "check_after_retries"])
