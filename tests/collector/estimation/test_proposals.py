@@ -263,12 +263,17 @@ def test_command_call_and_page_begin_with_what_is_detected(
     assert first.startswith("drugs by town, 15 points: detected with wanted tables")
     best = next(each for each in result["designs"] if each["lines"].startswith("\n[[mechanism"))
     assert best["lines"].strip() in said
+    [undone] = best["undone_by"]
+    of_it = "drugs by town, undone by false reports"
+    [line] = [each for each in said.splitlines() if each.startswith(of_it)]
+    assert str(undone) in line.removeprefix(of_it).split()
     assert said.index(first) < said.index(best["lines"].strip()) < said.index("Typical margins")
     http.set_cookie(COOKIE, operations.create_token(store, "operator"), path="/operate/")
     form = {"survey": SMALL, "do": "check", "respondents": "4000"}
     form |= {"detect": "drugs by town: 15 points"}
     page = unescape(http.post("/operate/design", data=form).get_data(as_text=True))
     assert first in page
+    assert re.search(rf">{of_it}</th>.*<td>{undone}</td>", page)
     assert best["lines"].strip() in page
     assert page.index(first) < page.index(best["lines"].strip()) < page.index("Typical margins")
 
