@@ -43,12 +43,16 @@ MECHANISMS = {
     "split questionnaire": SplitQuestionnaire.designed(SCHEMA, Fraction(19), (), {1: 1.0, 2: 1.0}),
 }
 
+#: Number of reports of simulated surveys, level of their tests, and number of false reports by
+#: which the most harmful ones are found.
+REPORTS, LEVEL, FEW = 4_000, 0.05, 5
 
-def surveyed(mechanism, reports, seed, strong=0.55):
+
+def surveyed(mechanism, reports, seed, strong=0.55, weak=0.15):
     """Return a survey with the reports of people of whom women were harassed more often."""
     rng = np.random.default_rng(seed)
     sex, age = rng.integers(0, 2, reports), rng.integers(0, 3, reports)
-    harassed = rng.random(reports) < np.where(sex == 1, strong, 0.15)
+    harassed = rng.random(reports) < np.where(sex == 1, strong, weak)
     schema = SCHEMA
     if isinstance(mechanism, DistortionMatrices):
         schema = Schema(SCHEMA.attributes[:2])
@@ -335,3 +339,100 @@ def test_a_plan_counts_tickets_for_each_design_and_none_for_what_is_not_detected
     for fewer, more in zip(chosen.margins, drawn.margins, strict=True):
         assert (fewer.undone_by is None) == (fewer.quantity not in UNDONE)
         assert fewer.undone_by is None or fewer.undone_by < more.undone_by
+
+
+def decided(survey, rows, direction):
+    """Return the number of false reports that would undo the difference, and its p-value.
+
+    The p-value is 1 if the difference has the other direction.
+    """
+    query = ANALYSES["comparison"].query(**QUERIES["comparison"])
+    result = answer(ANALYSES["comparison"], source_of(survey, rows), query)
+    needed, p_value = significant(result)
+    [difference] = result.estimates.value[np.isfinite(result.estimates.numbers("p_value"))]
+    return needed, p_value if (difference > 0) == (direction == "positive") else 1.0
+
+
+def simulated(mechanism, tickets, direction, seed):
+    """Return a survey with its reports, and reports of as many drawn tickets."""
+    shares = (0.5, 0.15) if direction == "positive" else (0.15, 0.5)
+    survey, rows = surveyed(MECHANISMS[mechanism], 2 * REPORTS, seed, *shares)
+    survey = replace(survey, reporting=Reporting(tickets=tickets))
+    return survey, rows[:REPORTS], rows[REPORTS:]
+
+
+def most_harmful(survey, rows, direction):
+    """Return the report of each view that moves the difference most, and its p-value then."""
+    found = {}
+    for report in possible_reports(survey):
+        view = survey.perturbation.view_number(report.tolist())
+        _, p_value = decided(survey, np.vstack([rows, np.tile(report, (FEW, 1))]), direction)
+        if view not in found or p_value > found[view][1]:
+            found[view] = report, p_value
+    return found
+
+
+def undoing(survey, rows, false, most, direction):
+    """Return the smallest number of these false reports with which the difference falls."""
+    low, high = 0, min(most, len(false))
+    if decided(survey, np.vstack([rows, false[:high]]), direction)[1] <= LEVEL:
+        return np.nan
+    while high - low > 1:
+        middle = (low + high) // 2
+        _, p_value = decided(survey, np.vstack([rows, false[:middle]]), direction)
+        low, high = (low, middle) if p_value > LEVEL else (middle, high)
+    return high
+
+
+def ratios(mechanism, tickets, direction, surveys):
+    """Return the numbers that undid differences over those stated, and those stated.
+
+    Without tickets the most harmful report is sent every time, and else that of the drawn view.
+    """
+    harmful, found, said = None, [], []
+    for seed in range(surveys):
+        survey, rows, drawn = simulated(mechanism, tickets, direction, 100 + seed)
+        stated, p_value = decided(survey, rows, direction)
+        if p_value > LEVEL:
+            continue
+        if harmful is None:
+            harmful = most_harmful(survey, rows, direction)
+        if tickets == "required":
+            views = [survey.perturbation.view_number(each) for each in drawn.tolist()]
+            false = np.stack([harmful[view][0] for view in views])
+        else:
+            worst, _ = max(harmful.values(), key=lambda each: each[1])
+            false = np.tile(worst, (len(drawn), 1))
+        needed = undoing(survey, rows, false, int(4 * stated) + 8, direction)
+        found.append(needed / stated)
+        said.append(stated)
+    return np.array(found), np.array(said)
+
+
+CASES = [
+    ("gamma-diagonal", "none", "positive"),
+    ("gamma-diagonal", "none", "negative"),
+    ("split questionnaire", "none", "positive"),
+    ("split questionnaire", "none", "negative"),
+    ("split questionnaire", "required", "positive"),
+    ("split questionnaire", "required", "negative"),
+]
+
+
+@pytest.mark.parametrize("case", CASES[-2:], ids="-".join)
+def test_the_stated_number_undoes_differences_of_either_sign(case):
+    found, said = ratios(*case, 4)
+    assert len(found) == 4
+    assert np.median(said) > 20
+    assert 0.6 < np.median(found) < 1.5
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("case", CASES, ids="-".join)
+def test_the_stated_number_is_the_median_of_two_hundred_surveys(case):
+    found, said = ratios(*case, 200)
+    low, median, high = np.quantile(found, [0.05, 0.5, 0.95])
+    print(case, len(found), *(f"{each:.2f}" for each in (np.median(said), low, median, high)))
+    assert not np.isnan(found).any()
+    assert 0.85 < median < 1.15
+    assert 0.6 < low < high < 1.6
