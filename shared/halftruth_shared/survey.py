@@ -210,7 +210,7 @@ class Survey:
 
     def for_test(self) -> "Survey":
         """Return the test of this survey: the same without series and relay, under another id."""
-        return replace(self, id=test_id(self.id), series=None, relay=None, test_of=self.id)
+        return replace(self, id=id_of_test(self.id), series=None, relay=None, test_of=self.id)
 
     @classmethod
     def from_toml(cls, text: str) -> "Survey":
@@ -330,14 +330,14 @@ class Survey:
         return hashlib.sha256(self.canonical_json).hexdigest()
 
 
-def test_id(id: str) -> str:
+def id_of_test(id: str) -> str:
     """Return the id of the test of a survey."""
     return f"{id}-test"
 
 
 def _check_test(survey: Survey) -> None:
     """Raise SurveyError if a test does not have the id of one, or has a series or a relay."""
-    if not isinstance(survey.test_of, str) or survey.id != test_id(survey.test_of):
+    if not isinstance(survey.test_of, str) or survey.id != id_of_test(survey.test_of):
         raise SurveyError(
             "test_of: expected the id of the survey without '-test', which only a test has",
             field="test_of",

@@ -37,7 +37,7 @@ from ..store.database import Database, lock_compacted
 from ..store.reports import CountStore, DailyOutcomes
 from ..store.surveys import SurveyStore, read_terms, report_count, why_closed
 from ..store.tables import COUNTED, REPEATED, surveys, ticket_ids
-from ..store.test_surveys import clear_test, find_test_of
+from ..store.trials import clear_test, find_test_of
 from .batching import GroupCommit
 from .checking import (
     Batch,

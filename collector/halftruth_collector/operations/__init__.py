@@ -33,8 +33,8 @@ from .tables import (
     restore,
 )
 from .terms import Changes, set_terms
-from .test_surveys import clear_test_reports, try_survey
 from .tokens import create_token, revoke_token
+from .trials import clear_test_reports, try_survey
 
 for _module in iter_modules(__path__, f"{__name__}."):
     import_module(_module.name)

@@ -33,7 +33,7 @@ from ..store.surveys import (
     write_terms,
 )
 from ..store.tables import audit, surveys
-from ..store.test_surveys import find_test_of, follow_opening
+from ..store.trials import find_test_of, follow_opening
 from .base import SURVEY, Call, Command, Form, Offer, Table, action, number
 from .terms import Changes, change_terms, check_keys, check_opening, named
 

@@ -18,7 +18,7 @@ from ..errors import SignatureRefused
 from ..store.database import advisory_lock
 from ..store.surveys import StoredSurvey, find, has_reports, update_survey, write_terms
 from ..store.tables import revoked_keys
-from ..store.test_surveys import follow_opening
+from ..store.trials import follow_opening
 from .base import SURVEY, Call, Command, action
 
 #: All terms, or the changed terms by name.

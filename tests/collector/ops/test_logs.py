@@ -56,8 +56,10 @@ def raw(url: str, data: bytes) -> None:
     """Send arbitrary bytes, and wait for the end of the connection."""
     host, port = url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=30) as connection:
-        connection.sendall(data)
-        connection.shutdown(socket.SHUT_WR)
+        # The server may have ended it before everything is sent.
+        with suppress(OSError):
+            connection.sendall(data)
+            connection.shutdown(socket.SHUT_WR)
         with suppress(ConnectionResetError):
             while connection.recv(65_536):
                 pass

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 import msgspec
 from halftruth_shared.protocol.terms import SignedTerms, Terms
-from halftruth_shared.survey import test_id
+from halftruth_shared.survey import id_of_test
 from sqlalchemy import Connection, delete
 
 from ..errors import UnknownSurvey
@@ -25,7 +25,7 @@ def find_test_of(connection: Connection, id: str) -> StoredSurvey | None:
     Lock the survey first. Ids are locked in sorted order, and that of the test is the later one.
     """
     try:
-        found = find(connection, test_id(id), lock=True)
+        found = find(connection, id_of_test(id), lock=True)
     except UnknownSurvey:
         return None
     return found if found.survey().test_of == id else None

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from halftruth_shared import ParameterError
 from halftruth_shared.protocol.surveys import PublishedSurvey
 from halftruth_shared.protocol.terms import SignedTerms, Terms
-from halftruth_shared.survey import test_id
+from halftruth_shared.survey import id_of_test
 from sqlalchemy import select
 
 from ..collector_store import Store
@@ -16,7 +16,7 @@ from ..store.database import insert, lock_compacted
 from ..store.retention import delete_survey_rows
 from ..store.surveys import SurveyState, find, write_terms
 from ..store.tables import surveys
-from ..store.test_surveys import clear_test, find_test_of
+from ..store.trials import clear_test, find_test_of
 from .base import SURVEY, Call, Command, Form, Offer, action
 
 _SECTION = "Test"
@@ -26,7 +26,7 @@ def _offer_test(state: SurveyState) -> Offer | None:
     if state.status != "planned":
         return None
     return Offer(
-        f"Until it opens, it can be tried at /s/{test_id(state.id)}. Test reports are counted"
+        f"Until it opens, it can be tried at /s/{id_of_test(state.id)}. Test reports are counted"
         " apart, have results of their own, and are dropped when it opens.",
         "Try the survey",
     )
