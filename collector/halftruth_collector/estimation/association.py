@@ -43,7 +43,7 @@ from .measures import (
 )
 from .merging import Merging, rare_merged
 from .reliability import grades, margin
-from .scales import are_scales, estimate_scales
+from .scales import estimate_scales, scales_of
 from .selection import adjusted_p_values
 from .table import Table
 
@@ -363,8 +363,9 @@ def estimate_associations(
     if len(names) < 2:
         raise ParameterError("attributes: expected two or more", field="attributes")
     pairs = list(filter(estimator.identified, combinations(names, 2)))
-    scales = [pair for pair in pairs if are_scales(estimator.survey.schema, pair)]
-    others = [pair for pair in pairs if pair not in scales]
+    ordered = scales_of(estimator.survey.schema)
+    scales = [pair for pair in pairs if ordered.issuperset(pair)]
+    others = [pair for pair in pairs if not ordered.issuperset(pair)]
     tables = {pair: estimator.table(pair) for pair in others}
     merging = Merging(estimator.schema, rare_answers(estimator, names))
     coarse = {pair: merged(table, merging.parts) for pair, table in tables.items()}

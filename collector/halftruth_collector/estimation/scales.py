@@ -26,7 +26,7 @@ Mantel's test, (N − 1) r².
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -80,13 +80,18 @@ NO_ERROR = "the reports do not determine the error of the table"
 UNIDENTIFIED_ERRORS = "one report shows no error"
 
 
-def are_scales(schema: Schema, names: Sequence[str]) -> bool:
-    """Return whether all attributes are ordered, with three answers or more in detail."""
-    detail = in_detail(schema)
-    about = [detail.attributes[detail.position(name)] for name in names if name in detail.names]
-    return len(about) == len(names) and all(
-        each.ordered and len(answer_codes(each)) >= LEAST_ANSWERS for each in about
+def scales_of(schema: Schema) -> frozenset[str]:
+    """Return the names of ordered attributes with three answers or more in detail."""
+    return frozenset(
+        each.name
+        for each in in_detail(schema).attributes
+        if each.ordered and len(answer_codes(each)) >= LEAST_ANSWERS
     )
+
+
+def are_scales(schema: Schema, names: Collection[str]) -> bool:
+    """Return whether all attributes are ordered, with three answers or more in detail."""
+    return scales_of(schema).issuperset(names)
 
 
 def table_of_scales(estimator: Estimator, names: Sequence[str]) -> Table:

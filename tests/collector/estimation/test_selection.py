@@ -117,6 +117,7 @@ def test_the_best_design_has_the_fewest_goals_out_of_reach_and_the_farthest_near
             share=0.01,
             worst_share=0.02,
             worst_of="drugs",
+            undone_by=[None] * len(each),
         )
         for each in detectable
     ]

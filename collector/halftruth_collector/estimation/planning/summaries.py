@@ -11,7 +11,7 @@ from halftruth_shared.analyses.plan import Planned, PlannedMargin, PlanQuery
 
 from ..bounds import optional
 from ..distribution import scale_of
-from ..scales import are_scales
+from ..scales import scales_of
 from .margins import OF_RARE, UNDONE, Expectation, People, PlannedTables
 from .sets import USUAL_LENGTHS, sets_of
 
@@ -120,7 +120,8 @@ class Chosen:
             unordered = list({frozenset(pair): pair for pair in self.pairs}.values())
             if quantity == "detectable_association":
                 return unordered
-            return [pair for pair in unordered if are_scales(self.survey.schema, pair)]
+            scales = scales_of(self.survey.schema)
+            return [pair for pair in unordered if scales.issuperset(pair)]
         return self.pairs
 
     def _is_numeric(self, name: str) -> bool:
