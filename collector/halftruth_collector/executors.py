@@ -7,11 +7,10 @@ the tasks that wait.
 
 import logging
 import multiprocessing
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
@@ -30,32 +29,9 @@ _PATIENCE = 10
 _RETRIES = 5
 
 
-@dataclass(frozen=True)
-class Executor:
-    """What runs tasks; it is called like `map`.
-
-    Attributes
-    ----------
-    map : callable
-    workers : int
-        How many tasks run at a time.
-    """
-
-    map: Map = map
-    workers: int = 1
-
-    def __call__(self, work: Callable[..., Any], *pieces: Iterable[Any]) -> Iterator[Any]:
-        """Return the results in the order of the pieces."""
-        return self.map(work, *pieces)
-
-
-#: This process.
-HERE = Executor()
-
-
 @contextmanager
-def open_executor(processes: int = 1, scheduler: str | None = None) -> Iterator[Executor]:
-    """Open an executor.
+def open_executor(processes: int = 1, scheduler: str | None = None) -> Iterator[Map]:
+    """Open an executor and yield its `map`.
 
     Parameters
     ----------
@@ -75,16 +51,16 @@ def open_executor(processes: int = 1, scheduler: str | None = None) -> Iterator[
     if scheduler is not None:
         if processes != 1:
             raise ParameterError("processes, scheduler: expected one of them", field="scheduler")
-        with _cluster(scheduler) as executor:
-            yield executor
+        with _cluster(scheduler) as mapped:
+            yield mapped
     elif processes == 1:
-        yield HERE
+        yield map
     else:
         # A server's threads and sockets are not to be inherited.
         context = multiprocessing.get_context("spawn")
         pool = ProcessPoolExecutor(processes, context)
         try:
-            yield Executor(pool.map, processes)
+            yield pool.map
         except BrokenProcessPool:
             raise WorkersLost(
                 "processes: one of them ended before its piece was done; expected enough memory"
@@ -95,8 +71,8 @@ def open_executor(processes: int = 1, scheduler: str | None = None) -> Iterator[
 
 
 @contextmanager
-def _cluster(scheduler: str) -> Iterator[Executor]:
-    """Open the executor of the workers of a Dask scheduler."""
+def _cluster(scheduler: str) -> Iterator[Map]:
+    """Open the `map` of the workers of a Dask scheduler."""
     try:
         # Imported here: only a cluster's users have it.
         from distributed import Client, Security
@@ -131,8 +107,7 @@ def _cluster(scheduler: str) -> Iterator[Executor]:
         raise WorkersLost(f"{lost} does not answer") from None
     with client:
         try:
-            mapped = client.get_executor(pure=False, retries=_RETRIES).map
-            yield Executor(mapped, max(1, sum(client.ncores().values())))
+            yield client.get_executor(pure=False, retries=_RETRIES).map
         except FutureCancelledError:
             raise WorkersLost(f"{lost} went away before all pieces were done") from None
         except KilledWorker:

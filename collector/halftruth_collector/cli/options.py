@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from ..collector_store import OpenStore, open_existing_store
 from ..errors import NotConfirmed
-from ..executors import Executor, open_executor
+from ..executors import Map, open_executor
 from ..ops.settings import DEFAULT_DATABASE, Config
 from ..store.database import Database
 from ..store.retention import KEEP_DAYS
@@ -236,20 +236,20 @@ processes = click.option(
 
 
 @contextmanager
-def executor(processes: int, unit: str, scheduler: str | None = None) -> Iterator[Executor]:
+def executor(processes: int, unit: str, scheduler: str | None = None) -> Iterator[Map]:
     """Open the executor that the options select; a terminal shows a progress bar of tasks.
 
     Raises the errors of `open_executor`.
     """
-    with open_executor(processes, scheduler) as opened:
+    with open_executor(processes, scheduler) as map_pieces:
 
         def with_bar(work: Callable[..., Any], *pieces: Iterable[Any]) -> Iterator[Any]:
             given = [list(each) for each in pieces]
             total = min(map(len, given))
             how: Any = {"delay": PATIENCE, "disable": None, "leave": False}
-            yield from tqdm(opened(work, *given), total=total, unit=f" {unit}", **how)
+            yield from tqdm(map_pieces(work, *given), total=total, unit=f" {unit}", **how)
 
-        yield Executor(with_bar, opened.workers)
+        yield with_bar
 
 
 def pop_output_format(given: dict[str, Any]) -> OutputFormat:

@@ -1,12 +1,11 @@
-"""First step of counting files: check the reports of each, and convert those not in Parquet."""
+"""First step of counting files: check the reports of a file, and partition them by id."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 import numpy as np
@@ -18,15 +17,9 @@ from ..errors import MalformedRequest, slug
 from ..intake.checking import stale_digest_error, unexpected_invitation_error, unexpected_seal_error
 from ..intake.opening import open_report
 from ..store.counts_folder import SourceFile
-from .engine import connect, quote, read_parquet, write_parquet
-from .sources import (
-    Layout,
-    layout_of,
-    local_copy,
-    report_read_errors,
-    select_from_lines,
-    select_from_parquet,
-)
+from .engine import connect, quote
+from .parts import part_expression, write_parts
+from .sources import open_local_copy, report_read_errors, select_reports
 from .words import plan_words, to_words
 
 if TYPE_CHECKING:
@@ -69,38 +62,26 @@ class Refusals:
         self.first.setdefault(reason, first)
 
 
-class Reading(NamedTuple):
-    """How the valid reports of a checked file are read: from the file itself, or a converted one.
-
-    `layout` is None for a converted file, which has valid reports only. `changed` is the time of
-    its last change, in nanoseconds.
-    """
-
-    path: str
-    layout: Layout | None
-    changed: int
-
-
-class CheckedFile(NamedTuple):
-    """A file of reports, with a message about the first refused report of each reason."""
-
-    source: SourceFile
-    first: dict[str, str]
-    reading: Reading
-
-
-def check_file(rules: ReportRules, folder: Path, file: tuple[int, str, str]) -> CheckedFile:
-    """Check the reports of a file.
-
-    Plain reports in Parquet are read again where they are counted; others are converted once.
+def check_file(
+    rules: ReportRules, folder: Path, parts: int, file: tuple[int, str, str]
+) -> tuple[SourceFile, dict[str, str]]:
+    """Check the reports of a file, and write the valid ones into parts by id.
 
     Parameters
     ----------
     rules : ReportRules
     folder : Path
-        Folder of converted files.
+        Folder of the parts.
+    parts : int
+        Number of parts.
     file : tuple of int, str and str
         Index of the file, its name as given by the user, and a name that is valid in every process.
+
+    Returns
+    -------
+    source : SourceFile
+    first : dict of str to str
+        A message about the first refused report of each reason.
 
     Raises
     ------
@@ -114,61 +95,32 @@ def check_file(rules: ReportRules, folder: Path, file: tuple[int, str, str]) -> 
         from halftruth_shared.protocol.sealing import SealingKeys
 
         keys = SealingKeys.read(rules.key_file)
-    path, size, sha256 = local_copy(address, folder)
-    changed = os.stat(path).st_mtime_ns
-    layout = layout_of(name, path, size, len(rules.space.shape))
-    query = select_from_lines(path) if layout is None else select_from_parquet([path], layout[0])
-    with report_read_errors(name), connect(folder, [path]) as database:
-        if layout is not None and keys is None:
-            problem = _problem_expression(rules)
-            database.execute(
-                f"CREATE VIEW checked AS SELECT row, {problem} AS problem FROM ({query})"
-            )
-            rows, refused = _refusals(database, rules, {})
-            reading = Reading(path, layout, changed)
-        else:
-            rows, refused = _refusals(database, rules, _convert(database, query, rules, keys))
-            converted = folder / f"reports-{number:06}.parquet"
-            valid = f"SELECT row, id, {_names(rules.space)} FROM checked WHERE problem IS NULL"
-            write_parquet(database, valid, converted)
-            reading = Reading(str(converted), None, os.stat(converted).st_mtime_ns)
+    words = ", ".join(word.name for word in plan_words(rules.space))
+    valid = f"SELECT id, {number} AS file, row, part, {words} FROM checked WHERE problem IS NULL"
+    with open_local_copy(address, folder) as (path, size, sha256):
+        query = select_reports(name, path, size, len(rules.space.shape))
+        with report_read_errors(name), connect(folder, [path]) as database:
+            first_errors = _check(database, query, rules, keys, parts)
+            rows, refused = _refusals(database, rules, first_errors)
+            write_parts(database, valid, folder, "reports", number, parts)
     source = SourceFile(name=name, size=size, sha256=sha256, rows=rows, refused=refused.counts)
-    return CheckedFile(source, refused.first, reading)
+    return source, refused.first
 
 
-def select_valid(rules: ReportRules, readings: Sequence[Reading]) -> str:
-    """Return the query of the valid reports of checked files: filename, row, id and words."""
-    paths: dict[Layout | None, list[str]] = {}
-    for each in readings:
-        paths.setdefault(each.layout, []).append(each.path)
-    names = _names(rules.space)
-    words = ", ".join(f"{word.sql()} AS {word.name}" for word in plan_words(rules.space))
-
-    def select(layout: Layout | None, files: Sequence[str]) -> str:
-        if layout is None:
-            rows = read_parquet(files, "filename = true")
-            return f"SELECT filename, row, id, {names} FROM {rows}"
-        rows = select_from_parquet(files, layout.columns)
-        valid = f"{_problem_expression(rules)} IS NULL"
-        return f"SELECT filename, row, id, {words} FROM ({rows}) WHERE {valid}"
-
-    return " UNION ALL ".join(select(*each) for each in paths.items())
-
-
-def _names(space: ReportSpace) -> str:
-    return ", ".join(word.name for word in plan_words(space))
-
-
-def _convert(
-    database: DuckDBPyConnection, query: str, rules: ReportRules, keys: SealingKeys | None
+def _check(
+    database: DuckDBPyConnection,
+    query: str,
+    rules: ReportRules,
+    keys: SealingKeys | None,
+    parts: int,
 ) -> dict[int, HalftruthError]:
-    """Create the table `checked`, with row, id, problem and words of each report.
+    """Create the table `checked`, with row, id, part, problem and words of each report.
 
     Return the first error in opening a sealed report, by its row.
     """
     words = plan_words(rules.space)
     found = f"SELECT *, {_problem_expression(rules)} AS problem FROM ({query})"
-    columns = "row, id, problem"
+    columns = f"row, id, {part_expression(parts)} AS part, problem"
     if keys is None:
         each = (f"CASE WHEN problem IS NULL THEN {word.sql()} END AS {word.name}" for word in words)
         database.execute(
@@ -194,8 +146,9 @@ def _convert(
         opened, error = _open_file(rules, keys, batch)
         first = first or error
         database.register("opened", opened)
+        names = ", ".join(word.name for word in words)
         database.execute(
-            f"INSERT INTO checked SELECT {columns}, {_names(rules.space)}"
+            f"INSERT INTO checked SELECT {columns}, {names}"
             " FROM (SELECT * REPLACE (id::UUID AS id) FROM opened)"
         )
         database.unregister("opened")

@@ -1,7 +1,7 @@
 """Bulk counting of reports in files, each id once.
 
-First, files are checked (:mod:`~.checking`). Then parts of their reports by ids are counted
-(:mod:`~.parts`), one for each worker, or more if there are very many reports. Each task is a few
+First, files are checked and their reports partitioned by id (:mod:`~.checking`). Then each part is
+counted (:mod:`~.parts`); all reports with the same id are in the same part. Each task is a few
 queries of DuckDB, which any process can run, and repeat after a failure.
 """
 
@@ -25,18 +25,18 @@ from halftruth_shared.protocol.base import check_hexadecimal
 from halftruth_shared.protocol.report_files import ReportFile
 from sqlalchemy import select
 
-from ..executors import HERE, Executor
+from ..executors import Map
 from ..store import counts_folder
 from ..store.counts_folder import PARTS, PROVENANCE, Earlier, Provenance, SourceFile
 from ..store.files import open_export
 from ..store.tables import surveys
-from .checking import CheckedFile, Refusals, ReportRules, check_file
-from .parts import CountedPart, count_part
+from .checking import Refusals, ReportRules, check_file
+from .parts import CountedPart, count_part, partition_ids
 from .sources import find_files, read_manifests, sum_sizes
 from .words import to_packed
 
-#: Bytes of input files per part, some ten million reports.
-_BYTES_OF_PART = 2**28
+#: Bytes of input files per part.
+_BYTES_OF_PART = 2**24
 
 #: Reason for refusing reports with the same id and different values.
 CONFLICT = "conflicting-id"
@@ -46,7 +46,7 @@ def count(
     survey: Survey,
     patterns: Sequence[str],
     output: Path,
-    executor: Executor = HERE,
+    map_pieces: Map = map,
     *,
     sealing_key: str | None = None,
     key_file: Path | None = None,
@@ -55,7 +55,7 @@ def count(
     """Count reports in files, each id once, and write counts and ids into a new folder.
 
     Reports with the same id and the same values count once; with different values, none of them
-    counts. Counts and ids do not depend on where the tasks run; each part has a file of ids.
+    counts. The result does not depend on where the tasks run.
 
     Parameters
     ----------
@@ -65,8 +65,8 @@ def count(
     output : Path
         Folder of counts to create; temporary files are beside it. All workers must have access to
         it, and to the input files, under the same names.
-    executor : Executor, optional
-        Runs the tasks, perhaps on other machines.
+    map_pieces : callable, optional
+        Function like `map` that runs the tasks, perhaps on other machines.
     sealing_key : str, optional
         Public key of the recipient of sealed reports.
     key_file : Path, optional
@@ -91,7 +91,7 @@ def count(
     rules = _make_rules(survey, sealing_key, key_file)
     names = find_files(patterns)
     promised = read_manifests(names)
-    parts = min(max(executor.workers, sum_sizes(names) // _BYTES_OF_PART), PARTS)
+    parts = min(max(1, sum_sizes(names) // _BYTES_OF_PART), PARTS)
     with _scratch(output) as scratch:
         work, result = scratch / "work", scratch / "counts"
         work.mkdir()
@@ -100,14 +100,17 @@ def count(
             _open_earlier(path, survey, work / f"export-{number:03}.parquet")
             for number, path in enumerate(earlier)
         ]
+        list(
+            map_pieces(
+                partial(partition_ids, work, parts), list(enumerate(files for files, _ in before))
+            )
+        )
         tasks = [(n, name, _resolve_everywhere(name)) for n, name in enumerate(names)]
-        checked: list[CheckedFile] = list(executor(partial(check_file, rules, work), tasks))
-        for each in checked:
-            _check_against_manifest(each.source, promised.get(each.source.name))
-        readings = [each.reading for each in checked]
-        known = [file for files, _ in before for file in files]
-        count_one = partial(count_part, scratch, rules, readings, known, parts)
-        counted: list[CountedPart] = list(executor(count_one, range(parts)))
+        checked = list(map_pieces(partial(check_file, rules, work, parts), tasks))
+        for source, _ in checked:
+            _check_against_manifest(source, promised.get(source.name))
+        count_one = partial(count_part, scratch, len(names), len(before), rules.space)
+        counted: list[CountedPart] = list(map_pieces(count_one, range(parts)))
         conflicts = [each for part in counted for each in part.conflicts]
         sources, refused = _refusals(checked, conflicts)
         reports = sum(source.rows for source in sources)
@@ -215,7 +218,7 @@ def _check_against_manifest(file: SourceFile, promised: ReportFile | None) -> No
 
 
 def _refusals(
-    checked: Sequence[CheckedFile],
+    checked: Sequence[tuple[SourceFile, dict[str, str]]],
     conflicts: Sequence[tuple[int, int, int]],
 ) -> tuple[list[SourceFile], Refusals]:
     """Add conflicts to the refusals of each file, and sum the refusals of all files."""
@@ -225,7 +228,7 @@ def _refusals(
         number_of[file] += reports
         first[file] = min(row, first.get(file, row))
     total, sources = Refusals(), []
-    for number, (source, first_messages, _) in enumerate(checked):
+    for number, (source, first_messages) in enumerate(checked):
         refused, messages = dict(source.refused), dict(first_messages)
         if number in first:
             refused[CONFLICT] = number_of[number]

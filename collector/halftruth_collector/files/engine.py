@@ -69,11 +69,9 @@ def quote_list(texts: Sequence[str | Path]) -> str:
     return f"[{', '.join(map(quote, texts))}]"
 
 
-def read_parquet(paths: Iterable[str | Path], *options: str) -> str:
+def read_parquet(paths: Iterable[str | Path]) -> str:
     """Return the SQL expression for the rows of some files."""
-    return (
-        f"read_parquet({', '.join([quote_list([*paths]), 'hive_partitioning = false', *options])})"
-    )
+    return f"read_parquet({quote_list([*paths])}, hive_partitioning = false)"
 
 
 def write_parquet(database: DuckDBPyConnection, query: str, path: Path) -> None:

@@ -10,12 +10,12 @@ import hashlib
 import os
 import secrets
 import shutil
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
 from posixpath import basename
-from typing import Any, NamedTuple
+from typing import Any
 
 import duckdb
 import msgspec
@@ -25,7 +25,7 @@ from halftruth_shared import ParameterError
 from halftruth_shared.protocol.report_files import MANIFEST, Manifest, ReportFile
 from pyarrow import fs
 
-from .engine import quote, read_parquet
+from .engine import quote
 
 #: Largest size of a line in bytes, and accepted size of a column of a row group with few reports.
 _BLOCK = 2**24
@@ -116,31 +116,29 @@ def sum_sizes(names: Iterable[str]) -> int:
     return size
 
 
-class Layout(NamedTuple):
-    """Columns and types of Parquet files, of which one query reads those that have the same."""
+@contextmanager
+def open_local_copy(name: str, folder: Path) -> Iterator[tuple[str, int, str]]:
+    """Yield a local path of a file without symbolic links, its size and its SHA-256.
 
-    columns: frozenset[str]
-    types: str
-
-
-def local_copy(name: str, folder: Path) -> tuple[str, int, str]:
-    """Return a local path of a file without symbolic links, its size and its SHA-256.
-
-    A remote file is copied into the folder.
+    A remote file is copied into the folder, and the copy is deleted afterwards.
     """
     copy, is_remote = Path(os.path.realpath(folder)) / f"copy-{secrets.token_hex(8)}", "://" in name
     path = str(copy) if is_remote else os.path.realpath(name)
-    with report_read_errors(name):
-        if is_remote:
-            with _open_file(name) as source, open(copy, "wb") as target:
-                shutil.copyfileobj(source, target, _BLOCK)
-        with open(path, "rb") as file:
-            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-            return path, file.tell(), sha256
+    try:
+        with report_read_errors(name):
+            if is_remote:
+                with _open_file(name) as source, open(copy, "wb") as target:
+                    shutil.copyfileobj(source, target, _BLOCK)
+            with open(path, "rb") as file:
+                sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+                size = file.tell()
+        yield path, size, sha256
+    finally:
+        copy.unlink(missing_ok=True)
 
 
-def layout_of(name: str, path: str, size: int, columns: int) -> Layout | None:
-    """Return the layout of a Parquet file; None for a file of JSON lines.
+def select_reports(name: str, path: str, size: int, columns: int) -> str:
+    """Return the query of the reports of a file: row, id, digest, values, sealed, invited.
 
     The suffix of the name that the user gave determines the format; reports have `columns` columns.
     Raise ParameterError if the file has another format, or is too large when uncompressed.
@@ -149,40 +147,26 @@ def layout_of(name: str, path: str, size: int, columns: int) -> Layout | None:
     if last.endswith(".parquet"):
         with report_read_errors(name):
             metadata = pq.read_metadata(path)
-            schema = metadata.schema.to_arrow_schema().remove_metadata()
-            present = _check_columns(name, schema)
+            present = _check_columns(name, metadata.schema.to_arrow_schema())
         _check_sizes(name, metadata, size, columns)
-        return Layout(frozenset(present), str(schema))
+        absent = {"values": "[0]", "sealed": "''::BLOB", "invitation": "''"}
+        member = {
+            column: f'"{column}"' if column in present else f"CASE WHEN false THEN {value} END"
+            for column, value in absent.items()
+        }
+        return (
+            f"SELECT file_row_number AS row, CAST(id AS UUID) AS id, digest,"
+            f' {member["values"]} AS "values", {member["sealed"]} AS sealed,'
+            f" {member['invitation']} IS NOT NULL AS invited"
+            f" FROM read_parquet({quote(path)}, file_row_number = true, hive_partitioning = false)"
+        )
     if last.endswith((".ndjson", ".jsonl")):
-        return None
+        return _SELECT_FROM_LINES.format(
+            path=quote(path), columns=list(_TYPES), uuid=quote(_UUID), longest=_BLOCK
+        )
     raise ParameterError(
         f"files: {name}: expected a name that ends with .parquet, .ndjson or .jsonl",
         field="files",
-    )
-
-
-def select_from_parquet(paths: Sequence[str], present: Collection[str]) -> str:
-    """Return the query of the reports of files of one layout, with these columns.
-
-    It has filename, row, id, digest, values, sealed and invited.
-    """
-    absent = {"values": "[0]", "sealed": "''::BLOB", "invitation": "''"}
-    member = {
-        column: f'"{column}"' if column in present else f"CASE WHEN false THEN {value} END"
-        for column, value in absent.items()
-    }
-    return (
-        f"SELECT filename, file_row_number AS row, CAST(id AS UUID) AS id, digest,"
-        f' {member["values"]} AS "values", {member["sealed"]} AS sealed,'
-        f" {member['invitation']} IS NOT NULL AS invited"
-        f" FROM {read_parquet(paths, 'filename = true', 'file_row_number = true')}"
-    )
-
-
-def select_from_lines(path: str) -> str:
-    """Return the query of the reports of a file of JSON lines, without filename."""
-    return _SELECT_FROM_LINES.format(
-        path=quote(path), columns=list(_TYPES), uuid=quote(_UUID), longest=_BLOCK
     )
 
 
