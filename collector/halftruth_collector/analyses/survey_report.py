@@ -14,6 +14,8 @@ from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.results import (
     Block,
     Caveat,
+    EstimateColumns,
+    Key,
     Labels,
     Result,
 )
@@ -21,13 +23,23 @@ from halftruth_shared.results.caveats import few
 from halftruth_shared.results.charts import Chart
 from halftruth_shared.results.claims import Claim
 from halftruth_shared.results.layout import Arranged, Cell, Grid, in_words
+from halftruth_shared.results.long_table import Rows
 from halftruth_shared.results.showing import contradicted, of_reports
-from halftruth_shared.results.wording import half_width, number, share, share_interval
+from halftruth_shared.results.wording import (
+    half_width,
+    interval_in_words,
+    number,
+    number_in_words,
+    share,
+    share_interval,
+)
 from halftruth_shared.texts import NARROW_SPACE
 
 from ..counts import CountsKey, RecentResults, key_of
-from ..estimation.association import by_design
-from ..estimation.independence import Departures, JointTest
+from ..estimation import Estimator
+from ..estimation.association import PairTests, by_design, tests_of_pairs
+from ..estimation.false_reports import statistics
+from ..estimation.independence import Departures
 from ..estimation.intervals import SHARE, table_intervals
 from ..estimation.selection import listed_alpha
 from . import overview
@@ -37,6 +49,9 @@ from .labels import labels_of
 
 #: Level of intervals, and 1 − probability of stating any false association.
 _CONFIDENCE = 0.95
+
+#: How the correlation of two scales is named, beside shares.
+_CORRELATION = "correlation"
 
 #: Largest numbers of listed associations, of those among the findings, and of named questions.
 _SHOWN, _FOUND, _NAMED = 10, 3, 20
@@ -73,6 +88,13 @@ class Associations(NamedTuple):
     claim: Claim
     grid: Grid
     apart: int
+
+
+class _Alone(NamedTuple):
+    """A single estimate without keys, which is read as the row of a table."""
+
+    estimates: EstimateColumns
+    keys: list[Key]
 
 
 def survey_report(counted: AnalysisContext) -> SurveyReport:
@@ -144,8 +166,9 @@ def _count(claim: Claim) -> str:
 
 def _together(found: Associations) -> Iterator[str]:
     """Yield a sentence for each line of the table of associations."""
-    for answers, share_, interval, expected, _ in found.grid.rows:
-        yield f"{answers}: {share_} ({interval}) of people; {expected} if independent."
+    for about, found_, interval, expected, _ in found.grid.rows:
+        of = "" if found_.text.startswith(_CORRELATION) else " of people"
+        yield f"{about}: {found_} ({interval}){of}; {expected} if independent."
 
 
 def _precision(result: Result[OverviewQuery], labels: Labels) -> Iterator[str]:
@@ -226,8 +249,8 @@ def _associations(counted: AnalysisContext) -> Associations:
     labels = labels_of(counted.survey)
     impossible = {name for each in counted.contradictions for name in each.attributes}
     header = [
-        "answers together",
-        "share",
+        "together",
+        "share, or correlation",
         "interval",
         "if independent",
         "apart, in standard errors",
@@ -237,24 +260,50 @@ def _associations(counted: AnalysisContext) -> Associations:
     pairs = [pair for pair in combinations(possible, 2) if not by_design(estimator.schema, *pair)]
     names = [pair for pair in pairs if estimator.identified(pair)]
     apart = len(pairs) - len(names)
-    test = JointTest([Departures(estimator.table(pair)) for pair in names])
-    if not test.tested.any():
+    test = tests_of_pairs(estimator, names)
+    adjusted = test.adjusted
+    if np.isnan(adjusted).all():
         return Associations(Claim(kind="untested", count=len(names)), Grid(header, []), apart)
-    significant = test.adjusted <= 1 - _CONFIDENCE
-    if not significant.any():
+    significant = int((adjusted <= 1 - _CONFIDENCE).sum())
+    if not significant:
         return Associations(Claim(kind="none found", count=len(names)), Grid(header, []), apart)
     # The listed answers were selected among all cells.
-    alpha = listed_alpha(_CONFIDENCE, int(significant.sum()), int(test.tested.sum()))
-    order = np.argsort(test.clearest, kind="stable")[::-1]
-    strongest = [test.departures[place] for place in order if significant[place]]
-    lines = [_line(counted.survey, each, alpha, labels) for each in strongest[:_SHOWN]]
-    rate, rows = round(1 - _CONFIDENCE, 9), list(range(len(strongest)))
+    alpha = listed_alpha(_CONFIDENCE, significant, test.tested)
+    strongest = np.argsort(test.p_values, kind="stable")[:significant]
+    lines = [
+        _line(counted.survey, estimator, test, names[place], place, alpha, labels)
+        for place in strongest[:_SHOWN]
+    ]
+    rate, rows = round(1 - _CONFIDENCE, 9), list(range(significant))
     claim = Claim(kind="associated", rows=rows, rate=rate, by_rate=True, count=len(names))
     return Associations(claim, Grid(header, lines), apart)
 
 
-def _line(survey: Survey, departures: Departures, alpha: float, labels: Labels) -> list[Cell]:
-    """Describe the two answers with the most significant departure from independence."""
+def _line(
+    survey: Survey,
+    estimator: Estimator,
+    test: PairTests,
+    pair: tuple[str, str],
+    place: int,
+    alpha: float,
+    labels: Labels,
+) -> list[Cell]:
+    """Describe the correlation of two scales, or the two answers that depart most.
+
+    A correlation without an estimate is described by its answers, too.
+    """
+    found = test.correlations.get(pair)
+    if found is not None and np.isfinite(found.value).all():
+        [row] = Rows(_Alone(found.columns(1 - alpha), []))
+        evidence = float(statistics(test.p_values[place]))
+        return [
+            Cell(" and ".join(map(labels.question, pair))),
+            Cell(f"{_CORRELATION} {number_in_words(row, row.of)}", row.value),
+            Cell(interval_in_words(row, row.of), row.interval and row.interval[0]),
+            Cell("0", 0.0),
+            Cell(number(evidence, 1), evidence),
+        ]
+    departures = test.departures.get(pair) or Departures(estimator.table(pair))
     table, scores = departures.table, departures.scores
     cell = np.unravel_index(np.nanargmax(np.abs(scores)), scores.shape)
     known = [survey.schema.attributes[j] for j in survey.schema.positions(table.axes)]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations, permutations
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -363,34 +363,74 @@ def estimate_associations(
     if len(names) < 2:
         raise ParameterError("attributes: expected two or more", field="attributes")
     pairs = list(filter(estimator.identified, combinations(names, 2)))
-    ordered = scales_of(estimator.survey.schema)
-    scales = [pair for pair in pairs if ordered.issuperset(pair)]
-    others = [pair for pair in pairs if not ordered.issuperset(pair)]
-    tables = {pair: estimator.table(pair) for pair in others}
+    test = tests_of_pairs(estimator, pairs)
     merging = Merging(estimator.schema, rare_answers(estimator, names))
-    coarse = {pair: merged(table, merging.parts) for pair, table in tables.items()}
-    test = JointTest([Departures(tables[pair]) for pair in others])
-    found = [estimate_scales(estimator, pair, "polychoric") for pair in scales]
-    of_scales = [(each.p_value, each.moved) for each in found]
-    p_values = np.append(test.p_values, [_only(p) for p, _ in of_scales])
-    moved = np.append(test.moved, [_only(each) for _, each in of_scales])
-    linked = [by_design(estimator.schema, *pair) for pair in (*others, *scales)]
-    p_values, moved = (np.where(linked, np.nan, each) for each in (p_values, moved))
-    places = {frozenset(pair): k for k, pair in enumerate((*others, *scales))}
+    coarse = {pair: merged(each.table, merging.parts) for pair, each in test.departures.items()}
+    places = {frozenset(pair): k for k, pair in enumerate(pairs)}
     every = [*permutations(names, 2)]
-    correlated = {
-        place: found[places[frozenset(pair)] - len(others)].columns(confidence)
-        for place, pair in enumerate(every)
-        if places.get(frozenset(pair), -1) >= len(others)
-    }
     # The last place is that of the pairs without a test.
     tests = [places.get(frozenset(pair), -1) for pair in every]
+    correlated = {
+        place: test.correlations[pairs[k]].columns(confidence)
+        for place, k in enumerate(tests)
+        if k >= 0 and pairs[k] in test.correlations
+    }
     return msgspec.structs.replace(
         _strengths(coarse, names, confidence, correlated),
-        p_value=np.append(p_values, np.nan)[tests],
-        adjusted_p_value=np.append(adjusted_p_values(p_values), np.nan)[tests],
-        moved_by=np.append(moved, np.nan)[tests],
+        p_value=np.append(test.p_values, np.nan)[tests],
+        adjusted_p_value=np.append(test.adjusted, np.nan)[tests],
+        moved_by=np.append(test.moved, np.nan)[tests],
     )
+
+
+class PairTests(NamedTuple):
+    """Tests of pairs of attributes for association, for the map and for the report of a survey.
+
+    Attributes
+    ----------
+    correlations : dict
+        Polychoric correlation of each pair of scales, with its test.
+    departures : dict
+        Departures from independence of each other pair.
+    p_values : ndarray, shape (pairs,)
+        NaN for a pair that depends on each other by design, or has nothing to test.
+    moved : ndarray, shape (pairs,)
+        By how much one false report can move each significant statistic.
+    tested : int
+        Number of correlations and of cells from which answers can be selected.
+    """
+
+    correlations: dict[tuple[str, str], Estimates]
+    departures: dict[tuple[str, str], Departures]
+    p_values: Array
+    moved: Array
+    tested: int
+
+    @property
+    def adjusted(self) -> Array:
+        """Smallest false discovery rate at which each pair is significant among all pairs."""
+        return adjusted_p_values(self.p_values)
+
+
+def tests_of_pairs(estimator: Estimator, pairs: Sequence[tuple[str, str]]) -> PairTests:
+    """Test pairs of attributes that the reports identify: scales by their correlation."""
+    scales = scales_of(estimator.survey.schema)
+    correlations = {
+        pair: estimate_scales(estimator, pair, "polychoric")
+        for pair in pairs
+        if scales.issuperset(pair)
+    }
+    departures = {
+        pair: Departures(estimator.table(pair)) for pair in pairs if pair not in correlations
+    }
+    joint = JointTest([*departures.values()])
+    found = dict(zip(departures, zip(joint.p_values, joint.moved, strict=True), strict=True))
+    found |= {pair: (_only(each.p_value), _only(each.moved)) for pair, each in correlations.items()}
+    numbers = np.array([found[pair] for pair in pairs]).reshape(len(pairs), 2)
+    numbers[[by_design(estimator.schema, *pair) for pair in pairs]] = np.nan
+    p_values, moved = numbers.T
+    tested = int(joint.tested.sum()) + len(correlations)
+    return PairTests(correlations, departures, p_values, moved, tested)
 
 
 def _only(column: Array | None) -> float:

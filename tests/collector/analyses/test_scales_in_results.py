@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES, AnalysisContext
 from halftruth_collector.analyses.answering import answer
+from halftruth_collector.analyses.survey_report import survey_report
 from halftruth_collector.estimation import Counts
 from halftruth_shared import Attribute, ParameterError, Schema, SplitQuestionnaire, Survey
 from halftruth_shared.analyses.comparison import ComparisonQuery
@@ -87,3 +88,28 @@ def test_rules_have_no_correlation_of_scales(counts):
     )
     with pytest.raises(ParameterError, match="of the table of two scales"):
         ask(query, counts)
+
+
+@pytest.mark.parametrize("people", [9_000, 6_000])
+def test_the_report_and_the_map_find_the_same_pairs(people):
+    """Both test two scales by their correlation, and other pairs by their cells."""
+    rng = np.random.default_rng(8)
+    latent = rng.multivariate_normal(np.zeros(3), np.full((3, 3), 0.3) + 0.7 * np.eye(3), people)
+    codes = np.clip(np.rint(5 + 1.9 * latent), 0, 10).astype(int)
+    codes[:, 2] = latent[:, 2] > 0
+    counts = Counts.from_reports(SURVEY, SURVEY.perturbation.reports(codes, rng))
+    of_map, _ = ask(MeasuresQuery(), counts)
+    report = survey_report(AnalysisContext(SURVEY, counts, NOW, min_reports=10))
+    adjusted = {
+        frozenset(row.keys.values()): row.adjusted_p_value
+        for row in of_map.rows
+        if row.adjusted_p_value is not None
+    }
+    found = [pair for pair, p_value in adjusted.items() if p_value <= 0.05]
+    assert report.claim.count == len(adjusted)
+    assert len(report.claim.rows) == len(found) > 0
+    [correlation] = [row for row in report.associations.rows if row[0].text == "trust and mood"]
+    [row] = [row for row in of_map.rows if (row["row"], row["column"]) == ("trust", "mood")]
+    assert correlation[1].text == f"correlation {row.value:.2f}"
+    assert f"{correlation[0].text}: {correlation[1].text} (" in " ".join(report.findings)
+    assert "of people; 0 if" not in " ".join(report.findings)
