@@ -116,6 +116,6 @@ def _fetch(catalog: Catalog, survey: Survey, invitations: Sequence[str | None]) 
             tickets += [Ticket.of_issued(text, secret) for text, secret in pairs]
         except (ReportError, ValueError):
             raise RequestRefused(
-                f"survey '{survey.id}': the collector's tickets are none", status=201
+                f"survey '{survey.id}': the collector answered without valid tickets", status=201
             ) from None
     return tickets

@@ -19,17 +19,17 @@ class CountsQuery(Query[Result[Any]], frozen=True, kw_only=True):
 
 
 def _views(_: Labels, views: int, p_value: float, is_odd: bool) -> str:
-    """State whether reports are about their questions as often as the design says."""
+    """State whether each group of questions was reported as often as the design says."""
     tested = f"χ² test of {number(views, 0)} groups of questions, p-value {written(p_value)}"
     if is_odd:
         return (
-            f"Reports are not about their questions as often as the design says ({tested}): someone"
-            " may have chosen what their reports are about, and such reports weigh much."
+            f"Some groups of questions were reported more often than the design says ({tested}):"
+            " someone may have chosen the questions of their reports, and such reports weigh much."
         )
     return (
-        f"Reports are about their questions as often as the design says ({tested}). Reports of"
-        " someone who chooses what they are about weigh much, and the test sees them only if they"
-        " are many of one group."
+        f"Groups of questions were reported about as often as the design says ({tested}). Reports"
+        " of someone who chooses their questions weigh much. The test detects them only if many are"
+        " about the same questions."
     )
 
 

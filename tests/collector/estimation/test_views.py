@@ -65,7 +65,9 @@ def test_counts_say_what_is_known_of_who_chooses():
 
     usual = said(SURVEY, reported(3_000, rng))["views"]
     assert usual.weight == "note"
-    assert usual.sentence.startswith("Reports are about their questions as often as the design")
+    assert usual.sentence.startswith(
+        "Groups of questions were reported about as often as the design"
+    )
     odd = said(SURVEY, reported(3_000, rng, 400))["views"]
     assert odd.weight == "warning"
     assert "p-value below 0.0001" in odd.sentence
