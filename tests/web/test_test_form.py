@@ -13,10 +13,10 @@ FUTURE = datetime(2131, 3, 31, 12, tzinfo=UTC)
 
 #: What the form of a test says, by language.
 SAID = {
-    "en": "This is a test of a survey that has not opened yet.",
-    "de": "Dies ist ein Test einer Umfrage, die noch nicht begonnen hat.",
-    "fr": "Ceci est un test d’une enquête qui n’est pas encore ouverte.",
-    "es": "Esto es una prueba de una encuesta que todavía no ha empezado.",
+    "en": "This is a test of a survey, to try it before it opens.",
+    "de": "Dies ist ein Test, um eine Umfrage vor ihrem Beginn auszuprobieren.",
+    "fr": "Ceci est un test pour essayer une enquête avant son ouverture.",
+    "es": "Esto es una prueba de una encuesta antes de que empiece.",
 }
 
 

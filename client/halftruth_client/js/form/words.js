@@ -262,7 +262,7 @@ export const ENGLISH = {
   invitationSpent: "This invitation is no longer valid",
   invitationSpentText: "It was already used or withdrawn, and nothing was asked or sent. If you have not answered yet, please ask the person who invited you for a new one.",
   invitationRefusedText: "Your report was not accepted: the invitation was already used or withdrawn. Please ask the person who invited you for a new one; the same report is then sent with it.",
-  test: "This is a test of a survey that has not opened yet. Test reports are counted apart, and deleted when it opens.",
+  test: "This is a test of a survey, to try it before it opens. Test reports are counted apart, and deleted when it opens.",
   planned: "This survey is not open yet",
   plannedText: "You can answer from {moment} on. Nothing was asked or sent.",
   closed: "This survey has ended",

@@ -246,7 +246,7 @@ export default {
   invitationSpent: "Diese Einladung gilt nicht mehr",
   invitationSpentText: "Sie wurde schon benutzt oder zurückgezogen; es wurde nichts gefragt und nichts gesendet. Wenn Sie noch nicht geantwortet haben, bitten Sie die Person, die Sie eingeladen hat, um eine neue.",
   invitationRefusedText: "Ihr Bericht wurde nicht angenommen: Die Einladung wurde schon benutzt oder zurückgezogen. Bitten Sie die Person, die Sie eingeladen hat, um eine neue; mit ihr wird derselbe Bericht gesendet.",
-  test: "Dies ist ein Test einer Umfrage, die noch nicht begonnen hat. Testberichte werden getrennt gezählt und gelöscht, wenn sie beginnt.",
+  test: "Dies ist ein Test, um eine Umfrage vor ihrem Beginn auszuprobieren. Testberichte werden getrennt gezählt und gelöscht, wenn sie beginnt.",
   planned: "Diese Umfrage hat noch nicht begonnen",
   plannedText: "Sie können ab {moment} antworten. Es wurde nichts gefragt oder gesendet.",
   closed: "Diese Umfrage ist beendet",

@@ -249,7 +249,7 @@ export default {
   invitationSpent: "Esta invitación ya no es válida",
   invitationSpentText: "Ya se usó o se retiró, y no se ha preguntado ni enviado nada. Si todavía no ha respondido, pida otra a la persona que le invitó.",
   invitationRefusedText: "Su informe no se aceptó: la invitación ya se usó o se retiró. Pida otra a la persona que le invitó; con ella se enviará el mismo informe.",
-  test: "Esto es una prueba de una encuesta que todavía no ha empezado. Los informes de prueba se cuentan aparte y se borran cuando empieza.",
+  test: "Esto es una prueba de una encuesta antes de que empiece. Los informes de prueba se cuentan aparte y se borran cuando empieza.",
   planned: "Esta encuesta todavía no ha empezado",
   plannedText: "Podrá responder a partir del {moment}. No se ha preguntado ni enviado nada.",
   closed: "Esta encuesta ha terminado",

@@ -249,7 +249,7 @@ export default {
   invitationSpent: "Cette invitation n’est plus valable",
   invitationSpentText: "Elle a déjà été utilisée ou retirée, et rien n’a été demandé ni envoyé. Si vous n’avez pas encore répondu, demandez-en une nouvelle à la personne qui vous a invité.",
   invitationRefusedText: "Votre rapport n’a pas été accepté : l’invitation a déjà été utilisée ou retirée. Demandez-en une nouvelle à la personne qui vous a invité ; c’est le même rapport qui sera envoyé avec elle.",
-  test: "Ceci est un test d’une enquête qui n’est pas encore ouverte. Les rapports du test sont comptés à part et supprimés à son ouverture.",
+  test: "Ceci est un test pour essayer une enquête avant son ouverture. Les rapports du test sont comptés à part et supprimés à son ouverture.",
   planned: "Cette enquête n’est pas encore ouverte",
   plannedText: "Vous pourrez répondre à partir du {moment}. Rien n’a été demandé ni envoyé.",
   closed: "Cette enquête est terminée",
