@@ -2,14 +2,16 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+# What is installed beside the collector: its add-ons, and the studies.
+ADDONS := $(patsubst %/pyproject.toml,./%,$(wildcard collector/addons/*/pyproject.toml)) ./docs/studies
 # Rooms with the extras that every target needs.
-ROOMS := -e ./shared -e './client[analyst,pandas,plot,sealed]' -e './collector[cluster,files,parquet,plot,postgres,xlsform]' \
-  -e ./docs/studies
+ROOMS := -e ./shared -e './client[analyst,pandas,plot,sealed]' -e './collector[cluster,files,parquet,plot,postgres]' \
+  $(addprefix -e ,$(ADDONS))
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # The tests start hundreds of processes. Keep compiled modules for the next process, even if the
 # environment says otherwise.
 export PYTHONDONTWRITEBYTECODE :=
-PROJECTS := pyproject.toml $(addsuffix /pyproject.toml,shared client collector docs/studies)
+PROJECTS := pyproject.toml $(addsuffix /pyproject.toml,shared client collector $(ADDONS))
 
 .PHONY: install demo test nightly check docs pictures bench soak studies serve dist wheels npm clean \
   check-types check-manual check-style check-scripts collected
@@ -85,7 +87,7 @@ pictures: .venv/.developed
 studies: .venv/.installed
 	$(BIN)/python docs/studies/run.py
 
-# Wheels of the four distributions, the npm package with types and a bundle, and that bundle for plain pages.
+# Wheels of all distributions, the npm package with types and a bundle, and that bundle for plain pages.
 # The same sources give the same bytes: file modes do not depend on the umask of the clone.
 DIST ?= dist
 dist: wheels npm
@@ -94,7 +96,7 @@ wheels: .venv/.installed client/node_modules/.installed
 	mkdir -p $(DIST)
 	rm -f $(DIST)/halftruth*.whl
 	$(PIP) wheel --no-deps --build-constraint constraints.txt --wheel-dir $(DIST) \
-	  ./shared ./client ./collector ./docs/studies
+	  ./shared ./client ./collector $(ADDONS)
 
 npm: client/node_modules/.installed
 	mkdir -p $(DIST)

@@ -5,6 +5,7 @@ from uuid import UUID
 
 import numpy as np
 import pytest
+from common_fixtures import LiveCollector
 from halftruth_collector import operations
 from halftruth_collector.analyses import ANALYSES, identified
 from halftruth_collector.ops.settings import Config
@@ -14,7 +15,6 @@ from halftruth_shared.mechanisms.split_questionnaire import WantedTables
 from halftruth_shared.protocol.reports import Report
 from wire import listening
 
-from ..conftest import LiveCollector
 from .conftest import anyone_can_use, sign_in
 
 YES_NO = ("smoker", "cannabis", "cocaine", "gambling", "bullied", "harassed", "sick")

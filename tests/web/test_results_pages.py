@@ -6,6 +6,7 @@ from uuid import UUID
 
 import numpy as np
 import pytest
+from common_fixtures import LiveCollector
 from halftruth_collector import operations
 from halftruth_collector.analyses import ANALYSES, identified
 from halftruth_collector.ops.settings import Config
@@ -16,7 +17,6 @@ from PIL import Image
 from playwright.sync_api import expect
 from wire import listening
 
-from ..conftest import LiveCollector
 from .conftest import PHONE, SCHEMA, anyone_can_use, sign_in
 
 #: The numeric values of cells.

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from halftruth_collector import operations
-from halftruth_collector.importing import import_questionnaire
+from halftruth_collector.importers import import_questionnaire
 from halftruth_shared import Survey
 from installed import module
 from playwright.sync_api import expect

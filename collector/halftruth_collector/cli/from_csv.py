@@ -51,7 +51,7 @@ def from_csv(
     left out, with a comment. The records are read on this machine and nothing is sent, but the
     categories in the survey file tell about them.
     """
-    from ..importing.record_table import draft_from_records
+    from ..drafting.record_table import draft_from_records
 
     if records is not None and output is None:
         raise ParameterError("records: expected with --output", field="records")

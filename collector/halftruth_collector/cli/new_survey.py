@@ -14,9 +14,8 @@ from halftruth_shared.documents import AttributeDocument
 from halftruth_shared.errors import listing
 
 from .. import survey_file
-from ..importing.conditions import fit_bin_width
-from ..importing.draft import make_name
-from ..importing.record_table import find_order
+from ..drafting.choices import fit_bin_width, make_name
+from ..drafting.record_table import find_order
 from . import options
 from .output import write
 

@@ -128,7 +128,7 @@ def import_(
     .csv). Parts that cannot be converted, such as questions with free text, are listed on standard
     error by kind.
     """
-    from ..importing import import_questionnaire
+    from ..importers import import_questionnaire
 
     made = import_questionnaire(file, id, gamma)
     if output is None:

@@ -6,9 +6,8 @@ from pathlib import Path
 from shutil import copyfile
 
 import pytest
+from common_fixtures import postgresql_database
 from relays import Parties, parties, with_relay
-
-from ...conftest import postgresql_database
 
 
 @pytest.fixture

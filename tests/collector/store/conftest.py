@@ -13,6 +13,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from common_fixtures import empty, postgresql_database
 from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import TooLarge
@@ -21,8 +22,6 @@ from halftruth_shared import Survey
 from halftruth_shared.protocol.reports import Report
 from sqlalchemy import Engine, event
 from wire import PATIENCE, wait_until
-
-from ...conftest import empty, postgresql_database
 
 
 @pytest.fixture(scope="session")

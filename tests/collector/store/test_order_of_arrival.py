@@ -17,6 +17,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from common_fixtures import postgresql_database
 from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import StoreUnavailable
@@ -31,7 +32,6 @@ from sqlalchemy import Engine, create_engine
 from sqlalchemy.engine import make_url
 from wire import PATIENCE
 
-from ...conftest import postgresql_database
 from .conftest import cell_of, refuse, report
 
 REPORTS = 150

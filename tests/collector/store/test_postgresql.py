@@ -11,6 +11,7 @@ from functools import partial
 from urllib.parse import quote
 
 import pytest
+from common_fixtures import postgresql_database
 from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import InvitationRefused, QuotaReached
@@ -23,7 +24,6 @@ from halftruth_shared.protocol.signing import OperatorKey, sign
 from halftruth_shared.protocol.terms import Terms
 from wire import PATIENCE, wait_until
 
-from ...conftest import postgresql_database
 from .conftest import cell_of, commits_held, hammer, holding, report, statements
 
 pytestmark = pytest.mark.parametrize("database", ["postgresql"], indirect=True)

@@ -122,7 +122,7 @@ def test_a_questionnaire_is_opened_as_a_survey_file(post):
     assert (status, "form.xlsx: expected a questionnaire of" in said(page)) == (422, True)
     status, page = post(STARTER, "open", file=(BytesIO(b"{}"), "empty.json"))
     assert status == 422
-    assert "empty.json: expected a questionnaire of SurveyJS" in said(page)
+    assert "empty.json: expected a questionnaire of LimeSurvey" in said(page)
     assert file_of(page) == STARTER
 
 

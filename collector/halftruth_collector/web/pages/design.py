@@ -34,6 +34,7 @@ from ...estimation.planning.wording import (
     promise_notes,
     promise_table,
 )
+from ...importers import is_questionnaire, read_questionnaire
 from ...survey_file import of_survey
 from .. import errors, parameters
 from ..budget import within_budget
@@ -168,9 +169,6 @@ def _open() -> _Opened:
     """Return the uploaded survey file, or the one converted from an uploaded questionnaire."""
     file = request.files.get("file")
     content, name = (file.read(), file.filename or "") if file else (b"", "")
-    # Import here, since few requests need it.
-    from ...importing import is_questionnaire, read_questionnaire
-
     if is_questionnaire(content, name):
         made = read_questionnaire(content, name or "questionnaire")
         opened = _Opened(made.text, made.counts, made.summary)

@@ -6,8 +6,7 @@ import io
 import click
 import msgspec
 from halftruth_collector.analyses.tabular import to_csv
-from halftruth_collector.importing import Reader
-from halftruth_collector.importing.draft import ConvertedQuestion, SurveyDraft
+from halftruth_importing import ConvertedQuestion, Reader, SurveyDraft
 from halftruth_shared import read_survey
 from halftruth_shared.analyses.microdata import MicrodataResult
 

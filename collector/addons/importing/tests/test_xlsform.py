@@ -2,11 +2,10 @@
 
 import importlib
 import io
-import sys
 import zipfile
 
 import pytest
-from halftruth_collector.importing import import_questionnaire, read_questionnaire
+from halftruth_collector.importers import import_questionnaire, read_questionnaire
 from halftruth_shared import ParameterError
 from questionnaires import attributes, by_name, short_of_memory_and_time, workbook
 
@@ -318,12 +317,6 @@ def test_rows_that_are_only_coloured_and_drop_downs_down_to_the_last_row_do_not_
     with short_of_memory_and_time():
         made = read_questionnaire(content, "form.xlsx")
     assert list(attributes(made)) == ["n"]
-
-
-def test_without_pyxform_the_error_states_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyxform.xls2json_backends", None)
-    with pytest.raises(ParameterError, match=r"pip install 'halftruth-collector\[xlsform\]'"):
-        read_questionnaire(b"PK\3\4", "form.xlsx")
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,15 @@ from math import ceil, floor
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
+import langcodes
 import msgspec
 from halftruth_shared import ParameterError
 from halftruth_shared.number import parse_number
 from halftruth_shared.texts import is_language
+from pyxform import QUESTION_TYPE_DICT
+from pyxform.errors import PyXFormError
+from pyxform.xls2json import workbook_to_json
+from pyxform.xls2json_backends import get_xlsform
 
 from .conditions import Comparison, Dialect
 from .draft import (
@@ -160,14 +165,6 @@ def _parsing() -> Iterator[None]:
 
 def _read_sheets(content: bytes) -> Any:
     """Read the sheets of a workbook or table: pyxform's DefinitionData."""
-    try:
-        from pyxform.errors import PyXFormError
-        from pyxform.xls2json_backends import get_xlsform
-    except ImportError:
-        raise ParameterError(
-            "file: XLSForms need pyxform (pip install 'halftruth-collector[xlsform]')",
-            field="file",
-        ) from None
     is_workbook = content.startswith(b"PK")
     with _parsing():
         if is_workbook:
@@ -251,9 +248,6 @@ def _build(sheets: Any, draft: SurveyDraft) -> tuple[Row, list[str]]:
     A question that pyxform refuses is left as one of the type ``refused N``, where N is the place
     of its reason, so that others can name it.
     """
-    from pyxform.errors import PyXFormError
-    from pyxform.xls2json import workbook_to_json
-
     cells = sum(map(len, (*sheets.survey, *(sheets.choices or ()))))
     reasons: list[str] = []
     for _ in range(1 + _MAX_CELLS_AGAIN // (cells + 1_000)):
@@ -349,8 +343,6 @@ class _Reader:
     def __init__(
         self, draft: SurveyDraft, form: Row, refused: Sequence[str], default: str | None
     ) -> None:
-        from pyxform import QUESTION_TYPE_DICT
-
         self.draft, self.form, self.refused = draft, form, refused
         self.types: Mapping[str, Row] = QUESTION_TYPE_DICT
         self.choices: Mapping[str, list[Row]] = form.get("choices", {})
@@ -637,8 +629,6 @@ def tag_of_name(name: str) -> str:
     >>> [tag_of_name(name) for name in ("French (fr)", "pt_BR", "Deutsch", "العربية", "Esperanxo")]
     ['fr', 'pt-BR', 'de', 'ar', 'qaa-esperanx']
     """
-    import langcodes
-
     found = _TAGGED.fullmatch(name)
     code = (found[2] if found else name).strip().replace("_", "-")
     if langcodes.tag_is_valid(code):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from halftruth_collector.importing import import_questionnaire, read_questionnaire
+from halftruth_collector.importers import import_questionnaire, read_questionnaire
 from halftruth_shared import HalftruthError, ParameterError
 from questionnaires import attributes, by_name, lss, question, row, short_of_memory_and_time, text
 
@@ -506,10 +506,10 @@ def test_imported_number_conditions_are_never_wider_than_the_original(imported):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ('{"elements": [3]}', "expected a questionnaire of SurveyJS"),
-        ("{}", "expected a questionnaire of SurveyJS"),
-        ("[1]", "expected a questionnaire of SurveyJS"),
-        ("<html></html>", "expected a questionnaire of SurveyJS"),
+        ('{"elements": [3]}', "expected a questionnaire of LimeSurvey"),
+        ("{}", "expected a questionnaire of LimeSurvey"),
+        ("[1]", "expected a questionnaire of LimeSurvey"),
+        ("<html></html>", "expected a questionnaire of LimeSurvey"),
         ('<!DOCTYPE d [<!ENTITY a "b">]><document>&a;</document>', "expected a questionnaire"),
         ('{"elements": [{"type": "comment", "name": "why"}]}', "question 'why': left out"),
         ('{"elements": []}', "it has none"),

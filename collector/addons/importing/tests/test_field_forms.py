@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from halftruth_collector.importing import read_questionnaire
+from halftruth_collector.importers import read_questionnaire
 from halftruth_shared import ParameterError
 from halftruth_shared.texts import choose_language
 from questionnaires import attributes, lss, question, row, text

@@ -25,7 +25,7 @@ from halftruth_shared.number import NumberRange, parse_number
 from halftruth_shared.rational import format_rational
 
 from ..survey_file import write
-from .draft import make_name
+from .choices import make_name
 
 #: Cells without an answer.
 _MISSING = frozenset(

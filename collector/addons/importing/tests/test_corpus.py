@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field
 
 import pytest
-from halftruth_collector.importing import read_questionnaire
+from halftruth_collector.importers import read_questionnaire
 from halftruth_shared.texts import choose_language
 from questionnaires import attributes, lss, question, row, workbook
 

@@ -4,25 +4,25 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from html import unescape
-from itertools import chain, count
+from itertools import chain
 from textwrap import shorten
 from typing import Any, NamedTuple
 
 import msgspec
-from halftruth_shared import Attribute, HalftruthError, ParameterError, Survey
+from halftruth_collector.drafting.choices import LONGEST_NAME, fit_bin_width, make_name
+from halftruth_collector.importers import Imported
+from halftruth_collector.survey_file import write
+from halftruth_shared import Attribute, HalftruthError, ParameterError
 from halftruth_shared.documents import AttributeDocument
 from halftruth_shared.framing import Framing
 from halftruth_shared.number import parse_number
 from halftruth_shared.rational import format_rational
 
-from ..survey_file import write
 from .conditions import (
     Condition,
     Dialect,
     find_thresholds,
-    fit_bin_width,
     normalize,
     translate_condition,
 )
@@ -68,8 +68,8 @@ _LINKED = re.compile(r"<(?:img|video|audio|iframe|object|embed|a\s[^<>]*href)\b"
 #: Bound on the absolute value of smallest and largest answers.
 MAX_MAGNITUDE = 10**15
 
-#: Largest lengths of the name of a question, and of an option after it.
-_NAME, _OPTION = 64, 31
+#: Largest length of the name of an option, which follows that of its question.
+_OPTION = 31
 
 #: A text that is a number, perhaps a very long one.
 _NUMBER = re.compile(r"\s*[-+]?[\d.][\d.eE+-]*\s*", re.ASCII)
@@ -106,49 +106,6 @@ class ConvertedQuestion(NamedTuple):
     known: ExpressionNames
     #: Conditions of this question alone, such as that of a row.
     conditions: Sequence[str] = ()
-
-
-@dataclass(frozen=True)
-class Imported:
-    """Survey converted from a questionnaire.
-
-    Parameters
-    ----------
-    id : str
-        Id of the survey.
-    questions : int
-        Number of its questions.
-    text : str
-        The survey as a TOML file, with a comment on each question that was changed or left out.
-    left_out : tuple of str
-        Sentences about each part of the questionnaire that was left out or changed.
-    summary : tuple of str
-        The same sentences grouped by kind, with the names of the first questions.
-    counts : str
-        Sentence with the numbers of unchanged, changed and left out questions.
-    names : mapping of str to dict
-        For each name in expressions of the questionnaire, the ``name`` of the question or option,
-        and its ``answers`` by value.
-    """
-
-    id: str
-    questions: int
-    text: str
-    left_out: tuple[str, ...]
-    summary: tuple[str, ...]
-    counts: str
-    names: Mapping[str, Mapping[str, Any]]
-
-    @cached_property
-    def survey(self) -> Survey:
-        """The survey of the file.
-
-        Raises
-        ------
-        HalftruthError
-            If the file has to be changed first, for instance because its views are too many.
-        """
-        return Survey.from_toml(self.text)
 
 
 @dataclass
@@ -328,7 +285,7 @@ class SurveyDraft:
         taken = {question["name"] for question in self.questions}
         options = [len(option["name"]) for option in members.get("options", ())]
         # The names of options follow that of the question and a point.
-        unique = make_name(wanted, taken, _NAME - (1 + max(options) if options else 0))
+        unique = make_name(wanted, taken, LONGEST_NAME - (1 + max(options) if options else 0))
         if unique != wanted:
             self.add_note("has another name", wanted, unique)
         return unique
@@ -600,21 +557,6 @@ def format_value(value: object) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return ("true" if value else "false") if isinstance(value, bool) else str(value)
-
-
-def make_name(wanted: str, taken: Collection[str], most: int = _NAME) -> str:
-    """Return an unused valid name of at most `most` characters, similar to a preferred one.
-
-    >>> make_name("sore throat", {"sore-throat"})
-    'sore-throat-2'
-    """
-    name = wanted
-    if len(wanted) > most or re.fullmatch(r"[A-Za-z][A-Za-z0-9_.-]*", wanted, re.ASCII) is None:
-        plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", wanted).strip("-.")
-        name = (plain if plain[:1].isalpha() else f"q-{plain}".rstrip("-"))[:most]
-    ends = (f"-{number}" for number in count(2))
-    numbered = (name[: most - len(end)] + end for end in ends)
-    return name if name not in taken else next(n for n in numbered if n not in taken)
 
 
 def _format_note(what: str, name: str, which: str) -> str:

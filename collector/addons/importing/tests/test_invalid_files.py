@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from itertools import cycle
 
 import pytest
-from halftruth_collector.importing import draft, read_questionnaire, surveyjs
+from halftruth_collector.importers import read_questionnaire
+from halftruth_importing import draft, surveyjs
 from halftruth_shared import HalftruthError
 from questionnaires import CHOICES, lss, question, row, text
 
@@ -135,7 +136,7 @@ def altered(document: str) -> Iterator[str]:
 def test_every_cell_and_row_of_limesurvey_may_be_absent_or_have_any_text():
     outcomes = Counter(outcome(each, "q.lss") for each in altered(LIMESURVEY))
     assert outcomes["imported"] > 200
-    assert outcomes["q.lss: expected a questionnaire of SurveyJS"[:40]] > 20
+    assert outcomes["q.lss: expected a questionnaire of LimeSurvey"[:40]] > 20
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from datetime import datetime
 from xml.etree import ElementTree
 
 import pytest
-from halftruth_collector.importing import read_questionnaire
+from halftruth_collector.importers import read_questionnaire
 from halftruth_shared import HalftruthError
 from openpyxl import load_workbook
 from questionnaires import attributes, by_name, lss, question, row, text, workbook

@@ -7,6 +7,7 @@ from xml.etree.ElementTree import Element, ParseError
 import msgspec
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import fromstring
+from halftruth_collector.drafting.choices import make_name
 from halftruth_shared.number import parse_number
 
 from .conditions import Comparison, Dialect
@@ -17,7 +18,6 @@ from .draft import (
     LeftOut,
     SurveyDraft,
     join_texts,
-    make_name,
 )
 from .languages import tag_of_code
 

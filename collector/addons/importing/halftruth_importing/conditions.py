@@ -19,9 +19,6 @@ from halftruth_shared.number import NumberRange, parse_number
 #: Largest length of an expression.
 _MAX_EXPRESSION = 5_000
 
-#: Default number of bins of a number, and the largest number if thresholds are edges of bins.
-_BINS, _MAX_BINS = 5, 21
-
 #: Logical operators in expressions and in Python.
 _JOINED = {"&&": "and", "||": "or", "!": "not"}
 
@@ -278,35 +275,6 @@ def find_thresholds(
                 if number is not None and bound is not None:
                     ends.add((name, _first_above(number, sign, bound)))
     return ends
-
-
-def fit_bin_width(
-    low: Fraction, high: Fraction, whole: bool, edges: Iterable[Fraction]
-) -> Fraction:
-    """Return a width that gives about five bins and has these thresholds among their edges.
-
-    If no width fits all of them, only the first thresholds are used.
-
-    >>> for edges in ([], [18], [21, 66], [18, 65]):
-    ...     print(fit_bin_width(Fraction(16), Fraction(99), True, map(Fraction, edges)))
-    17
-    17
-    5
-    17
-    """
-    inside = sorted([edge for edge in edges if low < edge <= high])
-    size = high - low + (1 if whole else 0)
-    for count in range(len(inside), 0, -1):
-        steps = [edge - low for edge in inside[:count]]
-        unit = math.lcm(*[step.denominator for step in steps])
-        common = Fraction(math.gcd(*[int(step * unit) for step in steps]), unit)
-        widths = [common / k for k in range(1, _MAX_BINS) if not whole or common % k == 0]
-        counts = {math.ceil(size / width): width for width in widths}
-        fitting = [bins for bins in counts if 2 <= bins <= _MAX_BINS]
-        if fitting:
-            return counts[min(fitting, key=lambda bins: abs(bins - _BINS))]
-    usual = size / _BINS
-    return Fraction(max(1, math.ceil(usual))) if whole else usual
 
 
 def _first_above(number: NumberRange, sign: str, bound: Fraction) -> Fraction:

@@ -1,0 +1,1 @@
+"""Survey files from other sources: names, bins and orders of answers, and tables of records."""
