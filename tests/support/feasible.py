@@ -7,6 +7,7 @@ responses; they are sent unperturbed, perturbed though they are not sensitive, o
 that a report can prove. Reports are drawn by a device or by the respondents.
 """
 
+import itertools
 import json
 import math
 from fractions import Fraction
@@ -70,7 +71,13 @@ def wanted_surveys(rng, count):
 def set_surveys(rng, count):
     """Yield split questionnaires with a question that is perturbed as one set."""
     for _ in range(count):
-        yield _set_survey(rng)
+        yield _set_survey(rng, _sets)
+
+
+def wanted_set_surveys(rng, count):
+    """Yield the same kind of surveys, whose views follow from wanted tables of the set."""
+    for _ in range(count):
+        yield _set_survey(rng, _wanted_sets)
 
 
 def answer_surveys(rng, count, most=4):
@@ -132,7 +139,7 @@ def _survey(rng, most, largest=None, makers=None):
     return Case(questions, conditions, tuple(shape), *rng.choice(makers)(rng, questions, shape))
 
 
-def _set_survey(rng):
+def _set_survey(rng, maker):
     """Return a survey with a set of two or three options, between one or two questions."""
     first = {"name": "a0", "categories": ["c0", "c1", "c2"][: rng.choice([2, 2, 3])]}
     public = rng.random() < 0.4
@@ -160,21 +167,15 @@ def _set_survey(rng):
         questions.append(last | {"sensitive": True})
         conditions.append(wanted)
     shape = tuple(len(each["categories"]) for each in questions)
-    return Case(questions, conditions, shape, *_sets(rng, questions, shape, public))
+    return Case(questions, conditions, shape, *maker(rng, questions, shape, public))
 
 
 def _sets(rng, questions, shape, public):
     """Return a mechanism with views of a set, the weights of reports, and the reports."""
     gamma = Fraction(rng.choice(["3", "19", "19/2", "3/2"]))
     options = [j for j, each in enumerate(questions) if each["name"].startswith("several.")]
-    at_most, missing = questions[options[0]]["at_most"], questions[options[0]]["missing"]
+    at_most = questions[options[0]]["at_most"]
     others = [j for j in range(len(shape)) if j not in options and not (public and j == 0)]
-    groups = {
-        j: [int(category not in ("c0", "c1")) + (category == NOT_ASKED) for category in own]
-        for j, each in enumerate(questions)
-        if "collapsed" in each
-        for own in [each["categories"]]
-    }
     # Views by their questions: options, pairs of options, or neither.
     drawn = [("options", ()), *(("", (j,)) for j in others)]
     drawn += [("options", tuple(others))] * (bool(others) and rng.random() < 0.6)
@@ -194,23 +195,60 @@ def _sets(rng, questions, shape, public):
     ]
     mechanism = {"kind": "split-questionnaire", "gamma": str(gamma), "prime": 2, "direct": 64}
     mechanism |= {"views": views, "public": ["a0"]} if public else {"views": views}
+    return mechanism, *_of_set_views(questions, shape, mechanism)
+
+
+def _wanted_sets(rng, questions, shape, public):
+    """Return the same for tables of the set, alone or by groups, and perhaps of other questions."""
+    options = [j for j, each in enumerate(questions) if each["name"].startswith("several.")]
+    others = [each["name"] for j, each in enumerate(questions) if j not in options]
+    by = rng.sample(others, rng.randint(0, len(others)))
+    by = [by] if len(by) > 1 and rng.random() < 0.5 else by
+    table = {"of": ["several"], "importance": rng.choice([1, 1, 0.6])} | ({"by": by} if by else {})
+    if questions[options[0]]["at_most"] > 1 and rng.random() < 0.6:
+        table["pairs"] = True
+    tables = [table, *([{"of": others}] if len(others) > 1 and rng.random() < 0.5 else [])]
+    mechanism = {"kind": "split-questionnaire", "gamma": rng.choice(["3", "19", "19/2"])}
+    mechanism |= {"tables": tables} | ({"public": ["a0"]} if public else {})
+    survey = document(mechanism, *_as_asked(questions))
+    mechanism = json.loads(Survey.from_json(json.dumps(survey)).canonical_json)["mechanism"]
+    return mechanism, *_of_set_views(questions, shape, mechanism)
+
+
+def _of_set_views(questions, shape, mechanism):
+    """Return the weights of the reports of a mechanism with views of a set, and the reports."""
+    gamma, public = Fraction(mechanism["gamma"]), "public" in mechanism
+    options = [j for j, each in enumerate(questions) if each["name"].startswith("several.")]
+    at_most, missing = questions[options[0]]["at_most"], questions[options[0]]["missing"]
+    groups = {
+        j: [int(category not in ("c0", "c1")) + (category == NOT_ASKED) for category in own]
+        for j, each in enumerate(questions)
+        if "collapsed" in each
+        for own in [each["categories"]]
+    }
+    place = {each["name"]: j for j, each in enumerate(questions)}
     records = list(product(*map(range, shape)))
     rows, first = {}, 0
-    for (kind, about), weight in zip(drawn, weights, strict=True):
-        if kind:
-            asked = options, at_most, len(missing), kind == "pairs"
-            part = dense_split.set_matrix(shape, about, gamma, *asked, groups)
-        else:
-            part = dense_split.view_matrix(shape, about, gamma, 2, 64)
-        for y, row in enumerate(part):
-            for known in range(shape[0]) if public else [None]:
-                report = (first + y,) if known is None else (known, first + y)
-                rows[report] = [
-                    p * weight if known in (None, record[0]) else Fraction(0)
-                    for record, p in zip(records, row, strict=True)
-                ]
-        first += len(part)
-    return mechanism, lambda: _whole_numbers(rows.values()), list(rows)
+    for view in mechanism["views"]:
+        # Few questions: each class is one view, or one of each of some questions.
+        [names] = view["attributes"]
+        for asked in itertools.combinations(names, view.get("choose", [len(names)])[0]):
+            about = tuple(sorted(place[name] for name in asked if name != "several"))
+            if "several" in asked:
+                of_set = options, at_most, len(missing), view.get("pairs", False)
+                part = dense_split.set_matrix(shape, about, gamma, *of_set, groups)
+            else:
+                answered = mechanism["prime"], mechanism["direct"], groups
+                part = dense_split.view_matrix(shape, about, gamma, *answered)
+            for y, row in enumerate(part):
+                for known in range(shape[0]) if public else [None]:
+                    report = (first + y,) if known is None else (known, first + y)
+                    rows[report] = [
+                        p * view["weight"] if known in (None, record[0]) else Fraction(0)
+                        for record, p in zip(records, row, strict=True)
+                    ]
+            first += len(part)
+    return lambda: _whole_numbers(rows.values()), list(rows)
 
 
 def _answers(rng, size, records):

@@ -187,3 +187,80 @@ def test_an_audit_and_the_file_have_the_set():
     assert "at_most = 3" in text
     assert "pairs = true" in text
     assert Survey.from_toml(text).digest == SURVEY.digest
+
+
+FILE = """
+id = "s"
+title = "S"
+
+[mechanism]
+kind = "split-questionnaire"
+gamma = "30"
+{public}
+
+[[mechanism.tables]]
+of = ["brands"]
+by = ["sex"]
+pairs = true
+
+[[attributes]]
+name = "brands"
+kind = "several"
+at_most = 3
+optional = true
+options = [{options}]
+
+[[attributes]]
+name = "sex"
+categories = ["m", "f"]
+{sensitive}
+
+[[attributes]]
+name = "mood"
+kind = "scale"
+categories = ["1", "2", "3"]
+"""
+
+
+@pytest.mark.parametrize("public", [False, True])
+def test_options_and_pairs_of_them_by_wanted_groups(public):
+    """The whole way from the file to a table, a comparison, a plan and an audit."""
+    survey = Survey.from_toml(
+        FILE.format(
+            public='public = ["sex"]' if public else "",
+            sensitive="sensitive = false" if public else "",
+            options=", ".join(f'{{ name = "{letter}" }}' for letter in "abcdef"),
+        )
+    )
+    reports = survey.perturbation.reports(PEOPLE, np.random.default_rng(3))
+    source = source_of(survey, reports)
+
+    def made(analysis, **query):
+        return answer(ANALYSES[analysis], source, ANALYSES[analysis].query(**query))
+
+    women, chosen = PEOPLE[:, 6] == 1, PEOPLE[:, :6] == 1
+    shares = rows_of(made("crosstab", attributes=["sex", "brands"]), "share")
+    assert len(shares) >= 12
+    for row in shares:
+        group = women if row["sex"] == "f" else ~women
+        if row["brands"] in "abcdef":
+            assert near(row, chosen[group, "abcdef".index(row["brands"])].mean())
+    # An option among those who chose another one, by groups, is of a pair by groups.
+    for letter, place in (("a", 0), ("c", 2)):
+        found = made(
+            "comparison", answer={"brands": "b"}, groups="sex", where={f"brands.{letter}": ["yes"]}
+        )
+        [difference] = rows_of(found, "difference")
+        among = chosen[:, place]
+        truth = chosen[among & women, 1].mean() - chosen[among & ~women, 1].mean()
+        assert near(difference, truth)
+    table = rows_of(made("table", attributes=["brands.a", "brands.b", "sex"]), "share")
+    for row in table:
+        names = ("brands.a", "brands.b")
+        codes = [("no", "yes", "no answer").index(row[name].lower()) for name in names]
+        own = (PEOPLE[:, [0, 1]] == codes).all(axis=1) & (women == (row["sex"] == "f"))
+        assert near(row, own.mean()) or not own.any()
+    found = audit(survey, 3_000)
+    assert str(found.protection.record.gamma) == "30"
+    assert found.false_reports[0].weight > 1
+    assert Survey.from_toml(of_survey(survey)).digest == survey.digest

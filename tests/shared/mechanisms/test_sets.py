@@ -248,6 +248,34 @@ by = ["sex"]
     assert films == pytest.approx(squares["pairs"], rel=0.02)
 
 
+def test_pairs_of_options_by_groups_are_wanted():
+    """With the error of a share within a group, as options by groups have."""
+    written = '\n[[mechanism.tables]]\nof = ["brands"]\nby = ["sex"]\npairs = true'
+    survey = read(written)
+    total = survey.perturbation.cumulative_weights[-1]
+    chance = {
+        view.response.pairs: view.weight / total
+        for view in survey.perturbation.views
+        if view.positions == (0, 1, 2, 3, 4)
+    }
+    of_sets = [view for view in survey.perturbation.views if view.options]
+    assert not any(view.response.pairs for view in of_sets if view.positions == (0, 1, 2, 3))
+
+    def variance(units, most):
+        return float((most * 18 + 2 * (units + most)) / Fraction(18) ** 2)
+
+    pairs, options = (
+        variance(units, 3) / chance[is_pair] for units, is_pair in ((6, True), (5, False))
+    )
+    assert pairs == pytest.approx(options, rel=0.02)
+    without = read(written.replace("\npairs = true", ""))
+    assert not any(view.response.pairs for view in without.perturbation.views if view.options)
+    # A public question divides the reports, so that pairs need no groups of their own.
+    public = read('public = ["sex"]\n' + written)
+    shown = [(view.positions, view.response.pairs) for view in public.perturbation.views]
+    assert ((0, 1, 2, 3), True) in shown
+
+
 def test_a_survey_of_a_set_alone_needs_no_other_views():
     text = FILE.format(mechanism="max_length = 2", at_most="at_most = 3")
     alone = Survey.from_toml(text[: text.index('[[attributes]]\nname = "sex"')])

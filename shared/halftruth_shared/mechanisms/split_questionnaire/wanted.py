@@ -37,7 +37,7 @@ class WantedTables(
         Groups of people: attributes, or lists of attributes whose combinations are the groups.
     pairs : bool
         Whether pairs of options of each question in `of` that is perturbed as one set are wanted,
-        too.
+        too, alone and by each group.
     importance : str, int, float or Fraction, optional
         Weight of the errors of these tables, 1 by default. It is kept as text, since a published
         survey has no numbers that programs could write differently.
@@ -73,7 +73,7 @@ class WantedTables(
 
 
 def enumerate_tables(schema: Schema, wanted: WantedTables) -> Iterator[tuple[str, ...]]:
-    """Yield the attributes of each table, the outcome first.
+    """Yield the attributes of each table, the outcome or both options of a pair first.
 
     Raises
     ------
@@ -88,9 +88,13 @@ def enumerate_tables(schema: Schema, wanted: WantedTables) -> Iterator[tuple[str
             "tables: pairs: expected with a question that is perturbed as one set (at_most)",
             field="tables.pairs",
         )
-    for name, options in zip(wanted.of, outcomes, strict=True):
-        if wanted.pairs and name in schema.sets:
-            yield from combinations(options, 2)
+    pairs = {
+        name: [*combinations(options, 2)]
+        for name, options in zip(wanted.of, outcomes, strict=True)
+        if wanted.pairs and name in schema.sets
+    }
+    for each in pairs.values():
+        yield from each
     if not wanted.by:
         if len(outcomes) == 1:
             yield from ((name,) for name in outcomes[0])
@@ -110,7 +114,9 @@ def enumerate_tables(schema: Schema, wanted: WantedTables) -> Iterator[tuple[str
                     f"tables: by: '{asked}' is also in of; expected other questions",
                     field="tables.by",
                 )
-            yield from product(outcome, *(_attributes(schema, name, "by") for name in names))
+            groups = [*product(*(_attributes(schema, name, "by") for name in names))]
+            for first in (*((option,) for option in outcome), *pairs.get(asked, ())):
+                yield from ((*first, *rest) for rest in groups)
 
 
 def _attributes(schema: Schema, name: str, field: str) -> list[str]:
@@ -157,8 +163,10 @@ def demands(
                 )
             positions = schema.positions(names)
             sizes = [together[j] for j in positions]
-            of_set = len({*positions} & schema.set_of.keys()) == len(positions)
-            groups = 1 if of_set else prod(sizes[1:]) if each.by else max(sizes)
+            # Both options of a pair are the outcome.
+            sets = [schema.set_of.get(j) for j in positions[:2]]
+            is_pair = len(sets) == 2 and sets[0] is not None and sets[0] == sets[1]
+            groups = prod(sizes[1 + is_pair :]) if each.by or is_pair else max(sizes)
             perturbed = frozenset(alone.intersection(positions))
             if not perturbed:
                 continue
