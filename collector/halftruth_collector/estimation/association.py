@@ -116,6 +116,12 @@ class Batch:
         cells = self.directions.reshape(-1, self.directions.shape[-1])
         return np.asarray(cells @ self.covariance @ cells.T)
 
+    def curvature(self, slopes: Callable[[Cells], Any]) -> Array:
+        """Return the product H V of each table, shape (R, cells, cells), from ∇g in the cells."""
+        size = self.cell_covariance.shape[-1]
+        _, change = derivatives(slopes, self.cells, self._stepped_along_covariance)
+        return change.reshape(size, -1, size).swapaxes(0, 1)
+
     @cached_property
     def _stepped_along_covariance(self) -> Cells:
         """The shares after complex steps along the columns of the covariance of the cells."""
@@ -123,11 +129,10 @@ class Batch:
         along = np.moveaxis(self.cell_covariance, 1, 0).reshape(*self.shares.shape, size)
         return self._named(complex_steps(self.shares, along))
 
-    def curvature(self, slopes: Callable[[Cells], Any]) -> Array:
-        """Return the product H V of each table, shape (R, cells, cells), from ∇g in the cells."""
-        size = self.cell_covariance.shape[-1]
-        _, change = derivatives(slopes, self.cells, self._stepped_along_covariance)
-        return change.reshape(size, -1, size).swapaxes(0, 1)
+    @cached_property
+    def independent(self) -> "Batch":
+        """The tables of independent answers with the same margins and covariances."""
+        return replace(self, shares=np.asarray(self.cells.expected))
 
     def clear(
         self, shares: Callable[[Cells], Sequence[Any]], quantile: float = 0.0
@@ -188,10 +193,25 @@ def evaluate(measure: Measure, tables: Batch, name: str | None = None) -> Estima
         sets=lambda quantile: sets(quantile).where(~np.isnan(error)),
         undefined=Texts(reason, REASONS),
     )
-    return _root(found) if measure.root else found
+    return _root(found, _even_error(measure, tables)) if measure.root else found
 
 
-def _root(squares: Estimates) -> Estimates:
+def _even_error(measure: Measure, tables: Batch) -> Array:
+    """Return the error of a root of a quadratic form of the departures from independence, (R,).
+
+    It is that of an association in one direction, the root of the mean square over all directions:
+    of the bias of the square at independence, for each degree of freedom. For two answers to both
+    questions it is the error of φ. It depends on the margins of a table alone.
+    """
+    slopes, n = measure.slopes, float(tables.reports)
+    assert slopes is not None  # noqa: S101 - roots are of measures that are never negative
+    with np.errstate(divide="ignore", invalid="ignore"):
+        change = tables.independent.curvature(lambda each: slopes(each, n))
+        bias = np.trace(change, axis1=1, axis2=2) / 2
+        return np.sqrt(bias / math.prod(size - 1 for size in tables.cells.sizes))
+
+
+def _root(squares: Estimates, even: Array) -> Estimates:
     """Return the square roots of estimates; the error of a root is unknown at 0."""
     value, sets = np.sqrt(squares.value), squares.sets
 
@@ -202,7 +222,8 @@ def _root(squares: Estimates) -> Estimates:
     with np.errstate(divide="ignore", invalid="ignore"):
         error = squares.standard_error / (2 * value)
     error = np.where(value > 0, error, np.nan)
-    return replace(squares, value=value, standard_error=error, sets=of_roots)
+    even = np.where(np.isnan(squares.standard_error), np.nan, even)
+    return replace(squares, value=value, standard_error=error, sets=of_roots, even_error=even)
 
 
 def _ratio(of: Quantity, factors: Callable[[Cells], Factors], tables: Batch) -> Estimates:
@@ -245,11 +266,15 @@ def graded(
 ) -> EstimateColumns:
     """Return columns of a result, whose reliability is that of intervals of the confidence level.
 
+    An interval of a root, such as Cramér's V, is wide just because the estimate is near 0. So its
+    margin is that of an association in one direction, which the estimate does not change.
     The intervals of the columns can have another normal quantile, as those of a selection have.
     """
     sets = estimates.interval(confidence)
     margins = margin(sets.lower, sets.upper, ratio=measure.ratio)
-    if measure.to_expected:
+    if estimates.even_error is not None:
+        margins = normal_quantile(1 - confidence) * estimates.even_error
+    elif measure.to_expected:
         # Standard error of the ratio to the expected share, at independence.
         error = estimates.standard_error * estimates.value
         with np.errstate(over="ignore"):

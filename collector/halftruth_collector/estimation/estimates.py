@@ -171,6 +171,8 @@ class Estimates:
         this follows from these forms.
     undefined : str, or sequence of str or None, optional
         Reason why a value is undefined.
+    even_error : ndarray, shape (K,), optional
+        Standard error by which estimates are graded, if their own depends on their distance from 0.
     """
 
     of: Quantity
@@ -187,6 +189,7 @@ class Estimates:
     nulls: Sequence[Array] | None = None
     moved: Array | None = None
     undefined: "Sequence[str | None] | Texts | str | None" = None
+    even_error: Array | None = None
 
     @classmethod
     def numbers(cls, of: Quantity, value: ArrayLike, undefined: str | None = None) -> "Estimates":

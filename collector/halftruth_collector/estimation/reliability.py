@@ -13,7 +13,8 @@ of the scores
 ratio, and measure that grows with N, as a factor         up to 1.5  up to 2
 ========================================================= ========== =============
 
-The margin of a lift is that of the joint share, against the share of independent answers.
+The margin of a lift is that of the joint share, against the share of independent answers. That of
+Cramér's V is of an association in one direction, on average over all of them, at independence.
 
 Wider intervals, and estimates without an interval, are not usable. The grade depends on nothing
 else: not on the estimate (noisy estimates can be large), not on significance (effects that are

@@ -6,8 +6,9 @@ from itertools import permutations
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
-from halftruth_collector.estimation.association import Batch, evaluate
+from halftruth_collector.estimation.association import Batch, evaluate, graded
 from halftruth_collector.estimation.measures import (
+    CRAMERS_V,
     MEASURES,
     OF_MANY,
     ORDERED,
@@ -16,7 +17,7 @@ from halftruth_collector.estimation.measures import (
 )
 from halftruth_shared import DomainTooLarge, GammaDiagonal, RandomizedResponse
 from mined import associations_of, measures_of, rows_of
-from scipy.stats import chi2_contingency
+from scipy.stats import chi2_contingency, norm
 from sources import aim, aimed
 from witnesses import witness
 
@@ -225,6 +226,51 @@ def test_cramers_v_without_noise_has_the_correction_of_bergsma(strength):
         sets = found.interval(0.95)
         covered += bool(sets.lower[0] <= of_population <= sets.upper[0])
     assert covered >= 60 * 0.95 - 3 * math.sqrt(60 * 0.95 * 0.05)
+
+
+def mean_error_of_directions(table, covariance):
+    """Root mean square error of V along all directions of dependence, by dense linear algebra."""
+    of_rows, of_columns = table.sum(axis=1), table.sum(axis=0)
+    contrasts = []
+    for shares in (of_rows, of_columns):
+        basis, _ = np.linalg.qr(np.column_stack([np.sqrt(shares), np.eye(len(shares))[:, 1:]]))
+        contrasts.append(basis[:, 1:] / np.sqrt(shares)[:, None])
+    # Of these components of a table, V² is the sum of squares over its largest value.
+    components = np.kron(*contrasts)
+    squares = np.diag(components.T @ covariance @ components)
+    return math.sqrt(squares.mean() / (min(table.shape) - 1))
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (2, 5), (4, 3), (6, 6)])
+def test_the_grade_of_cramers_v_is_by_the_error_in_an_average_direction(shape):
+    """It is that of φ where both have two answers, and no estimate changes it."""
+    rng, errors = np.random.default_rng(9), []
+    rows, columns = (rng.dirichlet(np.full(size, 20.0)) for size in shape)
+    independent = np.outer(rows, columns)
+    for strength in (0.0, 0.1, 0.4):
+        true = independent.copy()
+        change = strength * min(independent[0, 0], independent[-1, -1])
+        true[[0, -1], [0, -1]] += change
+        true[[0, -1], [-1, 0]] -= change
+        table = estimator_of(survey_of(*shape), true).table(["a", "b"])
+        batch = Batch.of_tables(table.value[..., None], table.covariance()[None], N)
+        found = evaluate(CRAMERS_V, batch)
+        [error] = found.even_error
+        assert error == pytest.approx(
+            mean_error_of_directions(table.value, table.covariance()), rel=1e-6
+        )
+        errors.append(error)
+        half_width = norm.ppf(0.975) * error
+        expected = ["usable", "barely usable", "not usable"][
+            int(half_width > 0.05) + int(half_width > 0.1)
+        ]
+        columns_of_v = graded(CRAMERS_V, found, 0.95)
+        assert columns_of_v.texts("reliability").equals(expected).all()
+        if shape == (2, 2) and not strength:
+            phi = evaluate(find_measure("phi"), batch)
+            assert error == pytest.approx(phi.standard_error[0], rel=1e-6)
+    # Only the covariance of the reports changes with the true table, and little.
+    assert max(errors) == pytest.approx(min(errors), rel=0.03)
 
 
 def test_associations_of_too_many_attributes_are_refused(make_survey):
