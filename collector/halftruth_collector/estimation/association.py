@@ -208,7 +208,7 @@ def _even_error(measure: Measure, tables: Batch) -> Array:
     with np.errstate(divide="ignore", invalid="ignore"):
         change = tables.independent.curvature(lambda each: slopes(each, n))
         bias = np.trace(change, axis1=1, axis2=2) / 2
-        return np.sqrt(bias / math.prod(size - 1 for size in tables.cells.sizes))
+        return np.asarray(np.sqrt(bias / math.prod(size - 1 for size in tables.cells.sizes)))
 
 
 def _root(squares: Estimates, even: Array) -> Estimates:
