@@ -5,7 +5,7 @@ BIN := .venv/bin
 # What is installed beside the collector: its add-ons, and the studies.
 ADDONS := $(patsubst %/pyproject.toml,./%,$(wildcard collector/addons/*/pyproject.toml)) ./docs/studies
 # Rooms with the extras that every target needs.
-ROOMS := -e ./shared -e './client[analyst,pandas,plot,sealed]' -e './collector[cluster,files,parquet,plot,postgres]' \
+ROOMS := -e ./shared -e './client[analyst,pandas,plot,sealed]' -e './collector[all,cluster,parquet,plot,postgres]' \
   $(addprefix -e ,$(ADDONS))
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # The tests start hundreds of processes. Keep compiled modules for the next process, even if the

@@ -14,7 +14,7 @@ PARTIES = re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", PAGE, re.M | re.S)[2:]
 
 #: Tests of each promise, as pairs of file and name.
 TESTS = {
-    code: re.findall(r"`(tests/[\w/.-]+)::([^`]+)`", tests)
+    code: re.findall(r"`((?:tests|collector/addons/\w+/tests)/[\w/.-]+)::([^`]+)`", tests)
     for code, tests in re.findall(r"^\| ([A-Z]\d+) \| (.+) \|$", LIST, re.M)
 }
 

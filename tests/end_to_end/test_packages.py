@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 import sysconfig
-from importlib.metadata import requires
+from importlib.metadata import requires, version
 from pathlib import Path
 
 import pytest
@@ -21,11 +21,15 @@ WORK = ROOT / "docs" / "examples" / "work.toml"
 TOOLS = ROOT / "client" / "node_modules" / ".bin"
 ROOMS = ("halftruth_shared", "halftruth_client", "halftruth_collector")
 STUDIES = "halftruth_studies"
+ADDONS = {
+    f"halftruth_{file.parent.name}" for file in ROOT.glob("collector/addons/*/pyproject.toml")
+}
+OF_COLLECTOR = {"halftruth-collector==0.1.0", "halftruth-shared==0.1.0"}
 NEEDED = {
     "halftruth_shared": set(),
     "halftruth_client": {"halftruth-shared==0.1.0"},
     "halftruth_collector": {"halftruth-client==0.1.0", "halftruth-shared==0.1.0"},
-    STUDIES: {"halftruth-collector==0.1.0", "halftruth-shared==0.1.0"},
+    **dict.fromkeys([*ADDONS, STUDIES], OF_COLLECTOR),
 }
 
 #: Stamp files of installed requirements: the test installs only what it built.
@@ -72,8 +76,17 @@ CONFIG = {
 
 
 def test_packages_require_each_other_in_this_version():
-    needed = {room: {line for line in requires(room) if "halftruth" in line} for room in NEEDED}
+    lines = {room: {line for line in requires(room) if "halftruth" in line} for room in NEEDED}
+    needed = {
+        room: {line for line in found if "extra" not in line} for room, found in lines.items()
+    }
     assert needed == NEEDED
+    extra = {line.split(";")[0] for line in lines["halftruth_collector"] if "'all'" in line}
+    assert extra == {f"{addon.replace('_', '-')}==0.1.0" for addon in ADDONS}
+
+
+def test_the_version_of_all_packages_is_one():
+    assert {version(room) for room in NEEDED} == {"0.1.0"}
 
 
 #: Blocks all imports except the requirements of a package without extras, recursively.
@@ -152,16 +165,11 @@ def run(*command, cwd):
 def test_the_wheels_work_together_without_this_repository(tmp_path):
     make("wheels", tmp_path)
     wheels = {wheel.name.split("-")[0]: wheel for wheel in tmp_path.glob("*.whl")}
-    assert wheels.keys() == {*ROOMS, STUDIES}
-    # Third-party packages come from this environment, without its .pth files, which refer to this
-    # repository.
-    run(sys.executable, "-m", "venv", "--without-pip", "clean", cwd=tmp_path)
-    python = tmp_path / "clean" / "bin" / "python"
-    [site] = tmp_path.glob("clean/lib/python3.*/site-packages")
-    (site / "others.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    assert wheels.keys() == {*ROOMS, *ADDONS, STUDIES}
+    python, site = clean_environment(tmp_path)
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python]
     install = [*pip, "install", "--no-deps", "--no-index", "--ignore-installed"]
-    studies = wheels.pop(STUDIES)
+    addons = {name: wheels.pop(name) for name in (*ADDONS, STUDIES)}
     run(*install, *wheels.values(), cwd=tmp_path)
     program = f"print(__import__('json').dumps([__import__(name).__file__ for name in {ROOMS}]))"
     found = json.loads(run(python, "-c", program, cwd=tmp_path))
@@ -177,9 +185,26 @@ def test_the_wheels_work_together_without_this_repository(tmp_path):
         "from halftruth_collector.web.bundle import built_form; print(built_form() is not None)"
     )
     assert run(python, "-c", program, cwd=tmp_path) == f"{(TOOLS / 'esbuild').exists()}\n"
-    run(*install, studies, cwd=tmp_path)
-    said = run(halftruth, "study", "--help", cwd=tmp_path)
-    assert {"compare", "rivals"} <= set(said.split())
+    said = run(halftruth, "reports", "--help", cwd=tmp_path)
+    assert not {"count", "read"} & set(said.split())
+    run(*install, *addons.values(), cwd=tmp_path)
+    for words, added in ((("reports",), {"count", "read"}), (("study",), {"compare", "rivals"})):
+        said = run(halftruth, *words, "--help", cwd=tmp_path)
+        assert added <= set(said.split())
+
+
+def clean_environment(folder):
+    """Create an environment with what is installed here but the packages of this project.
+
+    Returns its Python and the folder of its packages.
+    """
+    run(sys.executable, "-m", "venv", "--without-pip", "clean", cwd=folder)
+    [site] = folder.glob("clean/lib/python3.*/site-packages")
+    for package in Path(sysconfig.get_path("purelib")).iterdir():
+        # Files .pth refer to this repository.
+        if "halftruth" not in package.name and package.suffix != ".pth":
+            (site / package.name).symlink_to(package)
+    return folder / "clean" / "bin" / "python", site
 
 
 @pytest.mark.usefixtures("tools")

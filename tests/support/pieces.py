@@ -5,10 +5,14 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from operator import truediv
 from pathlib import Path
 from typing import Any
 
+import pytest
 from halftruth_collector.executors import Map
+
+PIECES = [7, 1, 4, 9, 2]
 
 
 def square(number: int) -> tuple[int, int]:
@@ -52,3 +56,16 @@ def mark(folder: Path, piece: int) -> int:
     time.sleep(0.1)
     (folder / str(piece)).touch()
     return piece
+
+
+def works_like_map(map_pieces: Map, folder: Path, *, here: bool) -> None:
+    """Check that results come in order, errors are raised, and waiting pieces can be cancelled."""
+    found = list(map_pieces(square, PIECES))
+    assert [value for value, _ in found] == [49, 1, 16, 81, 4]
+    assert ({process for _, process in found} == {os.getpid()}) == here
+    with pytest.raises(ZeroDivisionError):
+        list(map_pieces(truediv, [1, 1], [1, 0]))
+    results = map_pieces(mark, [folder] * 100, range(100))
+    assert next(iter(results)) == 0
+    getattr(results, "close", lambda: None)()
+    assert 1 <= len(list(folder.iterdir())) < 20

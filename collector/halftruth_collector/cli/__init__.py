@@ -5,11 +5,12 @@ import sys
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from importlib import import_module
+from importlib.metadata import EntryPoint
 from typing import Any
 
 import click
 from halftruth_shared import HalftruthError
-from halftruth_shared.addons import added
+from halftruth_shared.addons import load, points
 
 from ..ops.settings import describe_unknown_variables
 
@@ -30,12 +31,9 @@ _ANALYSE = {
     "page": "report:report",
 }
 _REPORTS = {
-    "count": "report_files:count",
     "export": "administration:export_reports",
     "import": "administration:import_reports",
     "perturb": "perturb:perturb",
-    "read": "perturb:read",
-    "write": "report_files:write",
 }
 _MAIN = {
     "admin": ":admin",
@@ -46,8 +44,15 @@ _MAIN = {
     "relay": "relay:relay",
     "reports": ":reports",
     "serve": "serve:serve",
-    "study": "study:study",
     "survey": "surveys:survey",
+}
+
+#: Commands of add-ons of this project, for the error where they are not installed.
+_ADDED = {
+    "reports count": "halftruth-files",
+    "reports read": "halftruth-field",
+    "reports write": "halftruth-files",
+    "study": "halftruth-studies",
 }
 
 #: Commands that optimize designs. Their matrices are so small that threads of BLAS only wait for
@@ -58,36 +63,50 @@ _SINGLE_THREADED = ("audit", "plan")
 class Commands(click.Group):
     """Group of commands that are imported when they are used.
 
+    Other packages add commands by the entry points ``halftruth.commands``, whose names are the
+    words of the command, such as ``admin.token.renew``.
+
     Parameters
     ----------
     places : mapping of str to str
         Module and function of each command.
-    actions : str, optional
-        Words before the commands that are derived from actions, such as ``admin token``.
+    words : str
+        Words of this group, such as ``admin token``; actions with these words have a command in it.
     """
 
     def __init__(
-        self, *args: Any, places: Mapping[str, str] | None = None, actions: str = "", **kwargs: Any
+        self, *args: Any, places: Mapping[str, str] | None = None, words: str = "", **kwargs: Any
     ) -> None:
         super().__init__(*args, **kwargs)
-        self._places, self._actions = places or {}, actions
+        self._places, self._words = places or {}, words
 
     def _derived(self) -> dict[str, click.Command]:
-        """Return the commands that are declared elsewhere, such as by actions, by name."""
-        if not self._actions:
+        """Return the commands of actions by name."""
+        if not self._words:
             return {}
         from .actions import commands_of
 
-        return commands_of(self._actions)
+        return commands_of(self._words)
+
+    def _added(self) -> dict[str, EntryPoint]:
+        """Return the entry points of the commands that other packages add to this group."""
+        found = {}
+        for name, point in points("commands").items():
+            before, _, last = name.replace(".", " ").rpartition(" ")
+            if before == self._words:
+                found[last] = point
+        return found
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands."""
-        return sorted({*self.commands, *self._places, *self._derived()})
+        return sorted({*self.commands, *self._places, *self._derived(), *self._added()})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command with a name, if there is one."""
         if cmd_name not in self._places:
-            return super().get_command(ctx, cmd_name) or self._derived().get(cmd_name)
+            found = super().get_command(ctx, cmd_name) or self._derived().get(cmd_name)
+            point = None if found else self._added().get(cmd_name)
+            return load(point) if point else found
         if cmd_name in _SINGLE_THREADED:
             os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         module, _, name = self._places[cmd_name].partition(":")
@@ -102,7 +121,11 @@ class Commands(click.Group):
             return super().resolve_command(ctx, args)
         except click.NoSuchCommand as error:
             unknown, root = error.command_name, ctx.find_root()
-            group = "halftruth" + ctx.command_path.removeprefix(root.command_path)
+            words = ctx.command_path.removeprefix(root.command_path).strip()
+            if package := _ADDED.get(f"{words} {unknown}".strip()):
+                message = f"there is no command '{unknown}'; expected {package} to be installed"
+                raise click.NoSuchCommand(unknown, message, ctx=ctx) from None
+            group = f"halftruth {words}".strip()
             similar = [
                 f"'{group} {name}'" for name in get_close_matches(unknown, self.list_commands(ctx))
             ]
@@ -126,23 +149,18 @@ class Analyses(Commands):
         """Return the names of all commands."""
         from .analyses import COMMANDS
 
-        return sorted({*COMMANDS, *self._places})
+        return sorted({*COMMANDS, *super().list_commands(ctx)})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command with a name, if there is one."""
         from .analyses import COMMANDS
 
-        return super().get_command(ctx, cmd_name) or COMMANDS.get(cmd_name)
+        derived = None if cmd_name in self._places else COMMANDS.get(cmd_name)
+        return derived or super().get_command(ctx, cmd_name)
 
 
 class Main(Commands):
-    """Main command, which prints errors as one line on standard error and exits with status 2.
-
-    Other packages add commands by the entry points ``halftruth.commands``.
-    """
-
-    def _derived(self) -> dict[str, click.Command]:
-        return dict(added("commands"))
+    """Main command, which prints errors as one line on standard error and exits with status 2."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run the command line, creating files that only their user can read."""
@@ -198,17 +216,17 @@ def main() -> None:
     """  # noqa: D301 (click's mark of a paragraph that keeps its lines)
 
 
-@click.group(cls=Commands, places=_ADMIN, actions="admin")
+@click.group(cls=Commands, places=_ADMIN, words="admin")
 def admin() -> None:
     """Keys, tokens, tables and back-ups of a collector."""
 
 
-@click.group(cls=Analyses, places=_ANALYSE)
+@click.group(cls=Analyses, places=_ANALYSE, words="analyse")
 def analyse() -> None:
     """Analyse the reports of a survey."""
 
 
-@click.group(cls=Commands, places=_REPORTS)
+@click.group(cls=Commands, places=_REPORTS, words="reports")
 def reports() -> None:
     """Perturb records in files; read, count, export and import reports."""
 

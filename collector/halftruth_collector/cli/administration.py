@@ -110,12 +110,12 @@ def import_reports(file: Path, database: str) -> None:
     click.echo(f"counted {done.counted} reports; {done.repeated} had been counted before")
 
 
-@click.group(cls=Commands, actions="admin token")
+@click.group(cls=Commands, words="admin token")
 def token() -> None:
     """Create, list and revoke tokens."""
 
 
-@click.group(cls=Commands, actions="admin key")
+@click.group(cls=Commands, words="admin key")
 def key() -> None:
     """Create, show, list and revoke the keys for signing surveys."""
 

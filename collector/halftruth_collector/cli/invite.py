@@ -13,7 +13,7 @@ from . import Commands, options
 from .output import secrets_to, write
 
 
-@click.group(cls=Commands, actions="survey invite")
+@click.group(cls=Commands, words="survey invite")
 def invite() -> None:
     """Issue, count and withdraw invitations, each for one report."""
 

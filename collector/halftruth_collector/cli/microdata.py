@@ -6,7 +6,7 @@ import click
 from halftruth_shared import ParameterError
 
 from ..analyses import ANALYSES
-from ..exporting import check_file, write_records
+from ..exporters import find_exporter, write_records
 from . import options
 from .analyses import command
 from .sources import result_of
@@ -23,7 +23,7 @@ def _microdata(output: str | None, **given: Any) -> Any:
     if options.pop_output_format(given) != options.OutputFormat(False, False, None):
         raise ParameterError("output: expected without --json, --csv and --parquet", field="output")
     # Check before computing, which can take long.
-    check_file(output)
+    find_exporter(output)
     source = [given.pop(name) for name in ("survey", "database", "url", "token")]
     result = result_of(_ANALYSIS, options.query_texts(given), *source)
     for caveat in result.caveats:

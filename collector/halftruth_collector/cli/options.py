@@ -236,20 +236,25 @@ processes = click.option(
 
 
 @contextmanager
-def executor(processes: int, unit: str, scheduler: str | None = None) -> Iterator[Map]:
-    """Open the executor that the options select; a terminal shows a progress bar of tasks.
+def executor(processes: int, unit: str) -> Iterator[Map]:
+    """Open the executor that the option selects; a terminal shows a progress bar of tasks.
 
     Raises the errors of `open_executor`.
     """
-    with open_executor(processes, scheduler) as map_pieces:
+    with open_executor(processes) as map_pieces:
+        yield with_bar(map_pieces, unit)
 
-        def with_bar(work: Callable[..., Any], *pieces: Iterable[Any]) -> Iterator[Any]:
-            given = [list(each) for each in pieces]
-            total = min(map(len, given))
-            how: Any = {"delay": PATIENCE, "disable": None, "leave": False}
-            yield from tqdm(map_pieces(work, *given), total=total, unit=f" {unit}", **how)
 
-        yield with_bar
+def with_bar(map_pieces: Map, unit: str) -> Map:
+    """Return the same `map` with a progress bar of tasks on a terminal."""
+
+    def mapped(work: Callable[..., Any], *pieces: Iterable[Any]) -> Iterator[Any]:
+        given = [list(each) for each in pieces]
+        total = min(map(len, given))
+        how: Any = {"delay": PATIENCE, "disable": None, "leave": False}
+        yield from tqdm(map_pieces(work, *given), total=total, unit=f" {unit}", **how)
+
+    return mapped
 
 
 def pop_output_format(given: dict[str, Any]) -> OutputFormat:

@@ -63,7 +63,7 @@ def _chosen(command: C) -> C:
         "invite": "invite:invite",
         "new": "new_survey:new",
     },
-    actions="survey",
+    words="survey",
 )
 def survey() -> None:
     """Write, import, check, publish, sign, list and close surveys."""

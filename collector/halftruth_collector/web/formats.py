@@ -10,9 +10,10 @@ from halftruth_shared.analyses.microdata import MicrodataResult
 from halftruth_shared.columns import encode as encode_message
 
 from ..analyses import Analysis
+from ..analyses.covariance import Covariance
 from ..analyses.tabular import to_csv, to_parquet
 from ..errors import NotAcceptable
-from ..exporting import Covariance, export_content
+from ..exporters import ARCHIVE, export_content, exporters
 
 # fmt: off
 Format = Literal[
@@ -46,9 +47,12 @@ MEDIA_TYPES: dict[Format, str] = {
 PARAMETER = "format"
 
 
-def missing_extra(format: Format) -> str | None:
-    """Return the extra that has to be installed for a format; None if it is available."""
-    return "parquet" if format.startswith("parquet") and not find_spec("pyarrow") else None
+def missing_package(format: Format) -> str | None:
+    """Return what has to be installed for a format; None if it is available."""
+    if format in RECORDS and f".{format.removesuffix(ARCHIVE)}" not in exporters():
+        return "halftruth-records"
+    is_missing = format.startswith("parquet") and not find_spec("pyarrow")
+    return "halftruth-collector[parquet]" if is_missing else None
 
 
 def formats_for(analysis: Analysis[Any, Any]) -> tuple[Format, ...]:
@@ -66,7 +70,7 @@ def list_available(analysis: Analysis[Any, Any]) -> list[Format]:
     return [
         format
         for format in formats_for(analysis)
-        if format not in PICTURES and not missing_extra(format)
+        if format not in PICTURES and not missing_package(format)
     ]
 
 
@@ -81,10 +85,10 @@ def from_query(accepted: tuple[Format, ...]) -> Format | None:
         raise ParameterError(
             f"{PARAMETER}: expected one of: {', '.join(accepted)}", field=PARAMETER
         )
-    extra = kind and missing_extra(kind)
-    if extra:
+    package = kind and missing_package(kind)
+    if package:
         raise NotAcceptable(
-            f"{PARAMETER}: {kind} needs halftruth-collector[{extra}], which is not installed here",
+            f"{PARAMETER}: {kind} needs {package}, which is not installed here",
             field=PARAMETER,
         )
     return kind

@@ -97,9 +97,10 @@ def test_an_added_exporter_writes_records(installed, asked, tmp_path):
         rows = [*csv.DictReader(file, dialect="excel-tab")]
     assert len({(row["felt_tired"], row["felt_sad"], row["felt_ill"]) for row in rows}) == 8
     assert sum(float(row["weight"]) for row in rows) == pytest.approx(4_000)
-    assert (tmp_path / "records-codebook.txt").exists()
+    # The exporter says which files there are.
+    assert [file.name for file in tmp_path.iterdir()] == ["records.tsv"]
     done = run(installed, *words, tmp_path / "records.sav", status=2)
-    assert "expected a file that ends in one of .csv, .parquet, .tsv" in done.stderr
+    assert "expected a file that ends in one of .codebook.txt, .csv, .parquet, .tsv" in done.stderr
 
 
 def test_an_added_command_is_listed_and_runs(installed, tmp_path):

@@ -16,7 +16,6 @@ import pytest
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.cli import main
 from halftruth_collector.cli.records import Pilot
-from halftruth_collector.cli.study import study
 from halftruth_shared import Protection, Survey
 from halftruth_shared.protocol.reports import Report
 
@@ -272,14 +271,22 @@ def test_every_command_in_the_documentation_exists():
     assert written > 100
 
 
-def test_the_study_command_without_studies_states_what_to_install(halftruth, refused, monkeypatch):
-    monkeypatch.setattr(study, "_added", {})
-    for words in ((), ("--help",), ("rivals", "records.csv")):
-        complaint = refused("study", *words)
-        assert complaint.startswith(
-            "halftruth: study: there is no study; expected halftruth-studies"
-        )
-    assert "  study " in halftruth("--help")[1]
+@pytest.mark.parametrize(
+    ("words", "package"),
+    [
+        (("reports", "count", "a.parquet"), "halftruth-files"),
+        (("reports", "read", "a.csv"), "halftruth-field"),
+        (("study", "rivals", "records.csv"), "halftruth-studies"),
+    ],
+)
+def test_a_command_of_an_add_on_names_it_where_it_is_not_installed(
+    refused, monkeypatch, words, package
+):
+    monkeypatch.setattr("halftruth_collector.cli.points", lambda kind: {})
+    unknown = next(word for word in words if word != "reports")
+    assert refused(*words) == (
+        f"halftruth: there is no command '{unknown}'; expected {package} to be installed\n"
+    )
 
 
 def test_an_error_names_everything_at_once(refused, filled, survey_file):

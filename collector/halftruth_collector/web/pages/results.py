@@ -171,7 +171,7 @@ def export(survey_id: str) -> tuple[str, int]:
         records=_link(records, survey, every) if records in identified(survey) else "",
         no_records=no_records,
         address=address,
-        missing_extra=formats.missing_extra,
+        missing_package=formats.missing_package,
     )
     return rendered, status
 

@@ -24,12 +24,12 @@ def read_lines(content: bytes, draft: SurveyDraft) -> None:
 LINES = Reader("lines of questions (.lines)", lambda file, _: file.endswith(".lines"), read_lines)
 
 
-def to_tabs(result: MicrodataResult) -> bytes:
-    """Write weighted records with tabs between columns."""
+def to_tabs(result: MicrodataResult, name: str) -> dict[str, bytes]:
+    """Return a file of weighted records with tabs between columns."""
     rows = csv.reader(io.StringIO(to_csv(result, provenance=False)))
     text = io.StringIO()
     csv.writer(text, "excel-tab").writerows(rows)
-    return text.getvalue().encode()
+    return {name: text.getvalue().encode()}
 
 
 @click.command()

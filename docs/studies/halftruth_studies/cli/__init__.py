@@ -1,1 +1,9 @@
-"""Commands of ``halftruth study``: entry points of the group ``halftruth.studies``."""
+"""Commands of ``halftruth study``; other packages add theirs by entry points, as these do."""
+
+import click
+from halftruth_collector.cli import Commands
+
+
+@click.group(cls=Commands, words="study")
+def study() -> None:
+    """Compare other methods of protecting records, on true records."""

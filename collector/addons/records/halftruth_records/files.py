@@ -1,22 +1,16 @@
 """Export of weighted records to CSV and Parquet, with a codebook and scripts for R and Python."""
 
-import io
 import json
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, partial
 from pathlib import Path
 from string import Template
 from textwrap import wrap
-from zipfile import ZIP_DEFLATED, ZipFile
 
-from halftruth_shared import ParameterError
-from halftruth_shared.addons import added
+from halftruth_collector.analyses.tabular import harmless, to_csv, to_parquet
 from halftruth_shared.analyses.microdata import MicrodataResult, Variable
 from halftruth_shared.deadlines import check_deadline
 from halftruth_shared.results.showing import assumptions
 from halftruth_shared.results.wording import number
-
-from ..analyses.tabular import arrow, harmless, to_csv, to_parquet
 
 
 def describe_provenance(result: MicrodataResult) -> list[str]:
@@ -250,73 +244,23 @@ def _exclude_missing_in_python(variable: Variable, levels: Sequence[str]) -> lis
     return [f"# Exclude missing answers: records = records[~{own}.isin([{gone}])]"] if gone else []
 
 
-def check_file(file: str) -> None:
-    """Check that the suffix of a file is supported, and that its packages are installed."""
-    suffix = Path(file).suffix
-    if suffix not in writers():
-        raise ParameterError(
-            f"output: expected a file that ends in one of {', '.join(writers())}", field="output"
-        )
-    if suffix == ".parquet":
-        arrow()
+def to_csv_files(result: MicrodataResult, name: str) -> dict[str, bytes]:
+    """Return a CSV file of records, with its codebook and scripts for R and Python."""
+    return _with_companions(result, name, to_csv(result, provenance=False).encode())
 
 
-def export_content(result: MicrodataResult, name: str) -> bytes:
-    """Return the content of a file of records, by its suffix.
-
-    A suffix in `writers` gives only the records. If ".zip" follows it, the content is an archive of
-    the files that `write_records` writes. Any other suffix gives the codebook.
-
-    Raises
-    ------
-    NotAcceptable
-    """
-    path = Path(name)
-    if path.suffix in writers():
-        return writers()[path.suffix](result)
-    if path.suffix != ".zip":
-        return make_codebook(result).encode()
-    archive = io.BytesIO()
-    with ZipFile(archive, "w", ZIP_DEFLATED) as into:
-        for file, part in _make_files(result, Path(path.stem)).items():
-            into.writestr(file, part)
-    return archive.getvalue()
+def to_parquet_files(result: MicrodataResult, name: str) -> dict[str, bytes]:
+    """Return a Parquet file of records, with its codebook and scripts for R and Python."""
+    return _with_companions(result, name, to_parquet(result, provenance=False))
 
 
-def write_records(result: MicrodataResult, file: str) -> list[Path]:
-    """Write records, their codebook and scripts into one folder; return the written files."""
-    check_file(file)
-    path = Path(file)
-    contents = {path.with_name(n): part for n, part in _make_files(result, path).items()}
-    try:
-        for each, part in contents.items():
-            each.write_bytes(part)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise ParameterError(
-            f"output: expected a file that can be written: {reason}", field="output"
-        ) from None
-    return list(contents)
+def to_codebook(result: MicrodataResult, name: str) -> dict[str, bytes]:
+    """Return the codebook alone."""
+    return {name: make_codebook(result).encode()}
 
 
-def _make_files(result: MicrodataResult, path: Path) -> dict[str, bytes]:
-    """Return the contents of a file of records, its codebook and scripts, by their names."""
-    texts = {f"{path.stem}-codebook.txt": make_codebook(result)}
-    if path.suffix in _READ_R:
-        texts |= {f"{path.stem}{suffix}": text for suffix, text in make_scripts(result, path.name)}
-    records = writers()[path.suffix](result)
-    return {path.name: records, **{name: text.encode() for name, text in texts.items()}}
-
-
-@cache
-def writers() -> dict[str, Callable[[MicrodataResult], bytes]]:
-    """Return the writers of records, without columns about their provenance, by suffix.
-
-    Other packages add writers by the entry points ``halftruth.exporters``, with the suffix as the
-    name.
-    """
-    return {
-        ".csv": lambda result: to_csv(result, provenance=False).encode(),
-        ".parquet": partial(to_parquet, provenance=False),
-        **{f".{suffix}": write for suffix, write in added("exporters")},
-    }
+def _with_companions(result: MicrodataResult, name: str, records: bytes) -> dict[str, bytes]:
+    stem = Path(name).stem
+    texts = {f"{stem}-codebook.txt": make_codebook(result)}
+    texts |= {f"{stem}{suffix}": text for suffix, text in make_scripts(result, name)}
+    return {name: records, **{each: text.encode() for each, text in texts.items()}}

@@ -20,8 +20,8 @@ import pytest
 from filed import by_hand, counted, provenance, some, told
 from halftruth_collector import operations
 from halftruth_collector.executors import open_executor
-from halftruth_collector.files import counting, engine
-from halftruth_collector.files.counting import count
+from halftruth_files import counting, engine
+from halftruth_files.counting import count
 from halftruth_shared import (
     Attribute,
     HalftruthError,

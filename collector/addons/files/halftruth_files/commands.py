@@ -6,13 +6,15 @@ from typing import IO
 
 import click
 import msgspec
+from halftruth_collector.cli import options
+from halftruth_collector.cli.output import print_table
+from halftruth_collector.executors import open_executor
 from halftruth_shared import ParameterError, read_survey
 from halftruth_shared.protocol.report_files import ROWS, Form, write_reports
 from halftruth_shared.protocol.reports import ReportBatch, SealedBatch
 from tqdm import tqdm
 
-from . import options
-from .output import print_table
+from .cluster import open_cluster
 
 
 @click.command()
@@ -123,22 +125,19 @@ def count(
     order of their names. Reports are checked as by a collector. Workers of a cluster must have
     access to FILES and FOLDER under the same names.
     """
-    try:
-        # Import here, since only counting needs DuckDB, which is slow to import.
-        from ..files.counting import count as count_files
-    except ImportError:
-        raise ParameterError(
-            "files: counting them needs DuckDB and PyArrow; expected halftruth-collector[files] or"
-            " [cluster] to be installed",
-            field="files",
-        ) from None
+    # Import here, since only counting needs DuckDB, which is slow to import.
+    from .counting import count as count_files
+
     survey = read_survey(survey_file)
-    with options.executor(processes, "pieces", scheduler) as map_pieces:
+    if scheduler is not None and processes != 1:
+        raise ParameterError("processes, scheduler: expected one of them", field="scheduler")
+    places = open_executor(processes) if scheduler is None else open_cluster(scheduler)
+    with places as map_pieces:
         provenance, refused = count_files(
             survey,
             files,
             output,
-            map_pieces,
+            options.with_bar(map_pieces, "pieces"),
             sealing_key=sealed_to,
             key_file=sealing_keys,
             earlier=earlier,

@@ -10,12 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 from field_data import NIGERIA, published
 from halftruth_collector import operations
-from halftruth_collector.files import randomized
-from halftruth_collector.files.randomized import read_randomized
+from halftruth_field import randomized
+from halftruth_field.randomized import read_randomized
 from halftruth_shared import ParameterError, RecordError, Survey
 from halftruth_shared.protocol.terms import Terms
 
-EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
+EXAMPLES = Path(__file__).parents[4] / "docs" / "examples"
 
 FIELD = """
 id = "field"

@@ -346,7 +346,7 @@ def _read_parquet(path: str, wanted: Sequence[str]) -> Iterator[_Column]:
         import pyarrow.parquet as pq
     except ImportError:
         raise ParameterError(
-            "file: reading it needs pyarrow; expected halftruth-collector[parquet] to be installed",
+            "file: reading it needs pyarrow; expected halftruth-field[parquet] to be installed",
             field="file",
         ) from None
     # For a damaged file, Arrow raises a ValueError or OSError.

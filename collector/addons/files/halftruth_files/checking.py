@@ -10,13 +10,17 @@ from uuid import UUID
 
 import numpy as np
 import pyarrow as pa
+from halftruth_collector.errors import MalformedRequest, slug
+from halftruth_collector.intake.checking import (
+    stale_digest_error,
+    unexpected_invitation_error,
+    unexpected_seal_error,
+)
+from halftruth_collector.intake.opening import open_report
+from halftruth_collector.store.counts_folder import SourceFile
 from halftruth_shared import HalftruthError, ReportError, ReportSpace
 from halftruth_shared.protocol.reports import SealedReport
 
-from ..errors import MalformedRequest, slug
-from ..intake.checking import stale_digest_error, unexpected_invitation_error, unexpected_seal_error
-from ..intake.opening import open_report
-from ..store.counts_folder import SourceFile
 from .engine import connect, quote
 from .parts import part_expression, write_parts
 from .sources import open_local_copy, report_read_errors, select_reports

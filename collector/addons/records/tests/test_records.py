@@ -15,8 +15,8 @@ from halftruth_collector.cli import main
 from halftruth_collector.collector_store import Store
 from halftruth_collector.estimation.domain import Domain
 from halftruth_collector.estimation.model import cached, fit_model, shares
-from halftruth_collector.exporting import write_records
-from halftruth_collector.exporting.records import make_codebook, make_scripts
+from halftruth_collector.exporters import write_records
+from halftruth_records.files import make_codebook, make_scripts
 from halftruth_shared import (
     Attribute,
     ParameterError,
@@ -255,7 +255,7 @@ def test_the_command_writes_files_side_by_side(reports, tmp_path, monkeypatch, c
     for words, complaint in (
         (
             ["--output", "work.xls"],
-            "output: expected a file that ends in one of .csv, .parquet",
+            "output: expected a file that ends in one of .codebook.txt, .csv, .parquet",
         ),
         (
             ["--output", "nowhere/work.csv"],

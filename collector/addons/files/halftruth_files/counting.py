@@ -20,16 +20,22 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from halftruth_collector.executors import Map
+from halftruth_collector.store import counts_folder
+from halftruth_collector.store.counts_folder import (
+    PARTS,
+    PROVENANCE,
+    Earlier,
+    Provenance,
+    SourceFile,
+)
+from halftruth_collector.store.files import open_export
+from halftruth_collector.store.tables import surveys
 from halftruth_shared import ParameterError, ReportSpace, Survey
 from halftruth_shared.protocol.base import check_hexadecimal
 from halftruth_shared.protocol.report_files import ReportFile
 from sqlalchemy import select
 
-from ..executors import Map
-from ..store import counts_folder
-from ..store.counts_folder import PARTS, PROVENANCE, Earlier, Provenance, SourceFile
-from ..store.files import open_export
-from ..store.tables import surveys
 from .checking import Refusals, ReportRules, check_file
 from .parts import CountedPart, count_part, partition_ids
 from .sources import find_files, read_manifests, sum_sizes

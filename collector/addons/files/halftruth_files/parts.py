@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from halftruth_collector.store.counts_folder import IdFile, file_hash, ids_name
 from halftruth_shared import ReportSpace
 from numpy.typing import NDArray
 
-from ..store.counts_folder import IdFile, file_hash, ids_name
 from .engine import connect, read_parquet, report_work_errors, write_parquet
 from .words import plan_words
 

@@ -6,7 +6,7 @@ import pytest
 from filed import by_hand, counted, some
 from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
-from halftruth_collector.files.counting import count
+from halftruth_files.counting import count
 from halftruth_shared import ParameterError, Survey
 from halftruth_shared.protocol.terms import Terms
 

@@ -1,0 +1,1 @@
+"""Answers that respondents randomized themselves, with dice or cards."""

@@ -1,0 +1,1 @@
+"""Reports in files, counted by DuckDB on one machine or by the workers of a cluster."""

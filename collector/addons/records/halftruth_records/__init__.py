@@ -1,0 +1,1 @@
+"""Weighted records as files, with codebook and scripts for R and Python."""
