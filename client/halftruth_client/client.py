@@ -162,8 +162,9 @@ class Client:
             self._outbox = _open_outbox(outbox)
         elif max_total_gamma is not None:
             raise _no_outbox("max_total_gamma")
-        #: Whether reports need tickets, if their survey requires them.
-        self._needs_tickets = token is None
+        #: Whether the collector exempts the reports of this client from tickets. A relay does not,
+        #: since it is never sent the token.
+        self._is_exempt = token is not None
         self._tickets = cache(partial(_make_tickets, self._outbox))
         self._unsettled = _unsettled()
         #: Times until which `_flush_quietly` passes over surveys, by id and digest.
@@ -217,7 +218,7 @@ class Client:
                 field="opens_at",
             )
         self._catalog.check_relay(entry.survey)
-        if entry.survey.has_tickets and self._needs_tickets:
+        if self._needs_tickets(entry.survey):
             self._tickets().fetch_quietly(self._catalog, entry.survey)
         return entry.survey
 
@@ -227,8 +228,9 @@ class Client:
         """Fetch tickets for people who will answer later, perhaps without a connection.
 
         They are kept in the outbox, or in memory without one. :meth:`survey` fetches one with the
-        survey, and reports without one fetch their own. Does nothing for a survey without tickets,
-        or for a client with an operator's token.
+        survey, and reports without one fetch their own. Those of a survey with a relay come from
+        the relay. Does nothing for a survey without tickets; or, without a relay, for a client with
+        an operator's token.
 
         Parameters
         ----------
@@ -248,14 +250,18 @@ class Client:
             check_iterable(invitations, "invitations", "invitations")
         codes: Sequence[str | None] = [None] * count if invitations is None else list(invitations)
         check_form(codes)
-        if survey.has_tickets and self._needs_tickets:
+        if self._needs_tickets(survey):
             self._tickets().fetch(self._catalog, survey, codes)
+
+    def _needs_tickets(self, survey: Survey) -> bool:
+        """Return whether each report of this client to a survey needs a ticket."""
+        return survey.has_tickets and not (self._is_exempt and survey.relay is None)
 
     def _ticket_source(
         self, survey: Survey, invitations: Sequence[str | None] | None
     ) -> "Callable[[Sequence[int]], Sequence[Ticket]] | None":
         """Return what takes the tickets of records at some positions; None if they need none."""
-        if not (survey.has_tickets and self._needs_tickets):
+        if not self._needs_tickets(survey):
             return None
         codes = invitations
 

@@ -212,7 +212,7 @@ def _post(catalog: Catalog, entry: Entry, reports: Sequence[DrawnReport]) -> Rec
 def _sealed_batch(entry: Entry, reports: Sequence[DrawnReport]) -> SealedBatch:
     # Import here, since most surveys are not sealed, and cryptography is slow to import.
     from halftruth_shared.protocol.sealing import seal, seal_for_relay
-    from halftruth_shared.protocol.tickets import TICKET
+    from halftruth_shared.protocol.tickets import ticket_size
 
     survey, relay, key = entry.survey, entry.survey.relay, entry.terms.sealing_key or ""
     sealed = []
@@ -221,7 +221,8 @@ def _sealed_batch(entry: Entry, reports: Sequence[DrawnReport]) -> SealedBatch:
             packed = survey.report_space.pack(report.values)
             if survey.has_tickets:
                 # Zeros stand for none, so that all reports have one length.
-                packed += bytes(TICKET) if report.ticket is None else report.ticket.to_bytes()
+                none = bytes(ticket_size(survey))
+                packed += none if report.ticket is None else report.ticket.to_bytes()
             # Every report to a survey with a relay was drawn with a relay's id.
             id = report.id if relay is None else cast(UUID, report.relay_id)
             if relay is None:

@@ -1,5 +1,7 @@
 """Tickets of reports that are not drawn yet, which decide what these will be about.
 
+They come from the collector or, for a survey with a relay, from the relay alone.
+
 A ticket is used for one report, whether or not the report arrives: two views for the same answers
 reveal more than one. Tickets that were fetched beforehand are kept by digest, in the outbox if
 there is one, so that people can answer without a connection.
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Tickets:
-    """Tickets of a client: those in memory or in its outbox, and those of the collector."""
+    """Tickets of a client: those in memory or in its outbox, and those of the issuer."""
 
     def __init__(self, outbox: "Outbox | None") -> None:
         self._outbox = outbox
@@ -41,7 +43,7 @@ class Tickets:
         ParameterError
             If invitations are missing or not required.
         CollectorUnavailable
-            If too few are kept here, and the collector cannot be reached; those are kept.
+            If too few are kept here, and the issuer cannot be reached; those are kept.
         RequestRefused
         """
         found = self._pop(survey.digest, len(invitations))
@@ -93,10 +95,13 @@ class Tickets:
 
 
 def _fetch(catalog: Catalog, survey: Survey, invitations: Sequence[str | None]) -> list[Ticket]:
-    """Take tickets from the collector, in as few requests as it accepts."""
+    """Take tickets from the collector or the relay, in as few requests as it accepts."""
     if not invitations:
         return []
     check_required(catalog, survey.id, survey.digest, invitations)
+    transport, relay = catalog.transport, survey.relay
+    if relay is not None:
+        transport = transport.to_relay(relay.url)
     tickets = []
     for start in range(0, len(invitations), BATCH):
         made = [new_secret() for _ in invitations[start : start + BATCH]]
@@ -110,12 +115,32 @@ def _fetch(catalog: Catalog, survey: Survey, invitations: Sequence[str | None]) 
             commitments=[commit(survey.digest, secret).hex() for secret in made],
             invitations=hashes,
         )
-        issued = catalog.transport.post(survey_path(survey.id, "tickets"), IssuedTickets, asked)
+        issued = transport.post(survey_path(survey.id, "tickets"), IssuedTickets, asked)
         try:
             pairs = zip(issued.tickets, made, strict=True)
-            tickets += [Ticket.of_issued(text, secret) for text, secret in pairs]
+            found = [Ticket.of_issued(text, secret) for text, secret in pairs]
+            _check_signed(survey, found)
         except (ReportError, ValueError):
+            issuer = "collector" if relay is None else "relay"
             raise RequestRefused(
-                f"survey '{survey.id}': the collector answered without valid tickets", status=201
+                f"survey '{survey.id}': the {issuer} answered without valid tickets", status=201
             ) from None
+        tickets += found
     return tickets
+
+
+def _check_signed(survey: Survey, tickets: Sequence[Ticket]) -> None:
+    """Raise ReportError if a ticket of a relay is not signed.
+
+    The collector would omit its report, and no answer would say so. Tickets of a collector are
+    recognized by the collector alone, which refuses others.
+    """
+    relay = survey.relay
+    if relay is None or relay.tickets_key is None:
+        return
+    # Import here, since most surveys have no relay, and cryptography is slow to import.
+    from halftruth_shared.protocol.signed_tickets import is_signed
+
+    for ticket in tickets:
+        if not is_signed(relay.tickets_key, survey.digest, ticket):
+            raise ReportError("ticket: it is not signed by the relay", field="ticket")

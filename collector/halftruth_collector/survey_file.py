@@ -88,8 +88,9 @@ def of_survey(survey: Survey) -> str:
     data = to_builtins(survey.document())
     mechanism = {key: value for key, value in data["mechanism"].items() if value is not None}
     data["mechanism"] = mechanism
-    if mechanism["kind"] == SplitQuestionnaire.kind and survey.relay is None:
-        # A file without this line requires tickets.
+    is_split = mechanism["kind"] == SplitQuestionnaire.kind
+    if is_split and (survey.has_tickets or survey.relay is None):
+        # A file without this line requires tickets, unless its relay issues none.
         data["reports"] = {"tickets": survey.reporting.tickets}
     if "views" in mechanism:
         kept = {key: value for key, value in mechanism.items() if key not in _CHOSEN}

@@ -103,15 +103,27 @@ class Relayed:
 
     def sees(self) -> list[str]:
         """Return sentences about the data that each party sees, and must not store."""
-        return [
+        found = [
             "The relay sees network addresses, the time at which each report arrives, and"
             " ciphertexts of one length. It does not see a report, its inner id or a result. It"
             " must not store addresses, times, the order of arrival, or a report that the collector"
             " has acknowledged.",
+        ]
+        known = "an id that the relay knows"
+        if self.relay.tickets_key is not None:
+            known = "which address a ticket was issued to"
+            found.append(
+                "The relay issues the ticket from which the questions of a report follow. It knows"
+                " the id of each ticket and the address that it was issued to, and neither the"
+                " questions that follow nor the report that it comes with. It must not store ids or"
+                " addresses."
+            )
+        found.append(
             "The collector sees every report of a batch, in random order, and the time at which the"
             " relay passes the batch on. It does not see network addresses, the time of a report or"
-            " an id that the relay knows, and must not store or request any of these.",
-        ]
+            f" {known}, and must not store or request any of these."
+        )
+        return found
 
     def rests_on(self, *, waves: bool = False, timed: bool = False) -> list[str]:
         """Return the assumptions of the guarantee, and its limits.

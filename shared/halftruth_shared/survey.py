@@ -70,17 +70,28 @@ class Reporting(
     """How the reports of a survey come about, in the format of files and messages.
 
     With ``tickets = "required"`` the view of a report follows from a ticket, which neither its
-    sender nor its collector can choose; see :mod:`halftruth_shared.protocol.tickets`. A survey
-    *file* with a split questionnaire and without this member requires them.
+    sender nor its issuer can choose; see :mod:`halftruth_shared.protocol.tickets`. The issuer is
+    the collector, or the relay if there is one. A survey *file* with a split questionnaire and
+    without this member requires them; with a relay, if it names the key of its tickets.
     """
 
     tickets: Tickets = "none"
 
-    def check(self, perturbation: Perturbation, *, relayed: bool) -> None:
-        """Raise ParameterError for tickets of a survey that cannot have them."""
+    def check(self, perturbation: Perturbation, relay: Relay | None) -> None:
+        """Raise ParameterError for tickets of a mechanism that cannot have them.
+
+        Raise SurveyError for tickets that do not fit the relay, or its questions, or the reverse.
+        """
         if self.tickets not in get_args(Tickets):
             raise ParameterError(f"reports.tickets: expected {_TICKETS}", field="reports.tickets")
+        tickets_key = None if relay is None else relay.tickets_key
         if self.tickets == "none":
+            if tickets_key is not None:
+                raise SurveyError(
+                    "relay.tickets_key: reports have no tickets; expected no such key, or [reports]"
+                    ' with tickets = "required"',
+                    field="relay.tickets_key",
+                )
             return
         if not isinstance(perturbation.mechanism, SplitQuestionnaire):
             raise ParameterError(
@@ -89,10 +100,19 @@ class Reporting(
                 f' "{SplitQuestionnaire.kind}"',
                 field="reports.tickets",
             )
-        if relayed:
-            raise ParameterError(
-                "reports.tickets: a collector that issued tickets would know the senders of the"
-                ' reports that a relay passes on; expected "none" with [relay]',
+        if relay is None:
+            return
+        if tickets_key is None:
+            raise SurveyError(
+                "relay.tickets_key: the relay issues the tickets, since a collector that did would"
+                " know the senders of the reports that a relay passes on; expected the public key"
+                ' that it signs them with, or tickets = "none"',
+                field="relay.tickets_key",
+            )
+        if any(attribute.ask_if for attribute in perturbation.schema.attributes):
+            raise SurveyError(
+                "reports.tickets: questions depend on answers, and the time from ticket to report"
+                ' would tell the relay which were asked; expected "none", or no ask_if',
                 field="reports.tickets",
             )
 
@@ -206,7 +226,7 @@ class Survey:
             self.relay.check(self.perturbation)
         if self.test_of is not None:
             _check_test(self)
-        self.reporting.check(self.perturbation, relayed=self.relay is not None)
+        self.reporting.check(self.perturbation, self.relay)
 
     def for_test(self) -> "Survey":
         """Return the test of this survey: the same without series and relay, under another id."""
@@ -443,10 +463,12 @@ def _with_identities(document: SurveyDocument, perturbed: Sequence[str]) -> Surv
 def _with_tickets(document: SurveyDocument) -> SurveyDocument:
     """Require tickets for a split questionnaire whose file does not mention them.
 
-    A published survey without them has none, so that its digest stays that of earlier versions.
+    A published survey without them has none, so that its digest stays that of earlier versions; so
+    does that of a file with a relay, unless it names the key by which the relay signs tickets.
     """
     is_split = isinstance(document.mechanism, SplitQuestionnaire.parameters_type)
-    if document.reports is not None or document.relay is not None or not is_split:
+    has_issuer = document.relay is None or document.relay.tickets_key is not None
+    if document.reports is not None or not has_issuer or not is_split:
         return document
     return msgspec.structs.replace(document, reports=Reporting(tickets="required"))
 

@@ -1,5 +1,6 @@
 """Amplification by shuffling: bounds against enumeration and published values."""
 
+import itertools
 import json
 import math
 from collections import Counter
@@ -179,6 +180,71 @@ def test_shuffled_reports_keep_to_the_bound_for_all_answers(name):
                 above = math.exp(each.tail) * (1 + 1e-12)
                 losses = (p for y, p in first.items() if p > second[y] * above)
                 assert sum(losses) <= delta
+
+
+#: P(symbol | answer) of two questions with two answers at γ = 3, the views of tickets.
+VIEW = [[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]]
+
+
+def by_views(rows):
+    """Distribution of the counts of symbols of each view, given how often each view was drawn.
+
+    A row has the answers of one person to both questions. Views are drawn by chance and are public,
+    and nobody knows whose they are. Given how often each was drawn, every assignment of views to
+    people is equally likely, so that the weights of the views do not matter.
+    """
+    people = [
+        [chance / 2 for view, answer in enumerate(row) for chance in VIEW[answer]] for row in rows
+    ]
+    found: dict[int, Counter] = {}
+    for counts, share in counts_of(people).items():
+        found.setdefault(counts[0] + counts[1], Counter())[counts] = share
+    return {
+        drawn: Counter({y: share / sum(given.values()) for y, share in given.items()})
+        for drawn, given in found.items()
+    }
+
+
+def smallest_epsilon(first, second, delta):
+    """Return the smallest ε of two distributions at a δ, from the ratios at which the sum bends."""
+    ratios = sorted({first[y] / second[y] for y in first if second.get(y, 0)} | {Fraction(1)})
+    known = [(r, hockey_stick(first, second, r)) for r in ratios if r >= 1]
+    if known[0][1] <= delta:
+        return 0.0
+    (low, high), (after, most) = next(
+        pair for pair in itertools.pairwise(known) if pair[1][1] <= delta
+    )
+    return math.log(low + (after - low) * (high - delta) / (high - most))
+
+
+def test_views_of_tickets_keep_to_the_bound_whatever_was_drawn():
+    """The collector sees the view of each report of a batch, and not whose it is.
+
+    With tickets the views of a batch are drawn by chance, and their ids tell them. The bound holds
+    for each number of reports about either question and all answers of all people: given the views,
+    and so over all draws of them. Dealt to people in a known order, the same views exceed it.
+    """
+    respondents, gamma, delta = 6, Fraction(3), Fraction(1, 20)
+    bound = shuffled(gamma, respondents, float(delta))
+    clones = Clones(float(gamma), respondents, 1e-12)
+    curve = {factor: clones.divergence(math.log(factor)) for factor in FACTORS}
+    answers = [(a, b) for a in (0, 1) for b in (0, 1)]
+    worst = dict.fromkeys(range(respondents + 1), 0.0)
+    for others in combinations_with_replacement(answers, respondents - 1):
+        of_answer = [by_views([own, *others]) for own in answers]
+        for first, second in permutations(of_answer, 2):
+            assert first.keys() == second.keys() == worst.keys()
+            for drawn in first:
+                for factor, most in curve.items():
+                    assert hockey_stick(first[drawn], second[drawn], factor) <= most
+                found = smallest_epsilon(first[drawn], second[drawn], delta)
+                worst[drawn] = max(worst[drawn], found)
+    print({drawn: round(epsilon, 3) for drawn, epsilon in worst.items()}, bound.epsilon)
+    assert max(worst.values()) <= bound.epsilon
+    # In a known order, the only report about a question hides among none.
+    alone, other = (dict(enumerate(row)) for row in VIEW)
+    assert smallest_epsilon(alone, other, delta) == pytest.approx(math.log(2.8))
+    assert math.log(2.8) > bound.epsilon > max(worst.values()) > 0.7
 
 
 def test_many_yes_or_no_answers_keep_to_the_bound():

@@ -21,7 +21,14 @@ from halftruth_collector.relay.passing import Passing
 from halftruth_collector.relay.store import RelayStore
 from halftruth_collector.web import create_app as create_collector
 from halftruth_shared import Relay, Survey
-from halftruth_shared.protocol.sealing import create_sealing_key, relayed_size, seal_for_relay
+from halftruth_shared.protocol.sealing import (
+    SealingKeys,
+    create_sealing_key,
+    relayed_size,
+    seal_for_relay,
+)
+from halftruth_shared.protocol.signed_tickets import TicketKeys
+from halftruth_shared.protocol.tickets import Ticket
 from wire import free_port, listening
 
 
@@ -32,11 +39,13 @@ class Device:
     values: tuple[int, ...]
     report_id: UUID = field(default_factory=uuid4)
     relay_id: UUID = field(default_factory=uuid4)
+    ticket: Ticket | None = None
 
     def sealed(self, survey: Survey, digest: str | None = None) -> dict[str, str]:
         """Return the sealed report in its envelope, as this device sends it."""
         assert survey.relay is not None
         packed = survey.report_space.pack(list(self.values))
+        packed += b"" if self.ticket is None else self.ticket.to_bytes()
         made = seal_for_relay(
             survey.relay, digest or survey.digest, self.report_id, self.relay_id, packed
         )
@@ -123,6 +132,7 @@ class Parties:
             **{
                 "url": self.survey.relay.url,
                 "keys": self.relay.extensions["halftruth"].known_keys(),
+                "tickets_keys": ticket_keys(self.folder / "relay.pem").public,
                 **given,
             },
         )
@@ -137,7 +147,14 @@ def with_relay(survey: Survey, folder: Path, **given) -> Survey:
         "batch": 10,
         **given,
     }
+    if survey.has_tickets:
+        relay = {"tickets_key": ticket_keys(folder / "relay.pem").public[0]} | relay
     return replace(survey, relay=Relay(**relay))
+
+
+def ticket_keys(file: Path) -> TicketKeys:
+    """Return the keys by which the relay with this file signs tickets."""
+    return TicketKeys(SealingKeys.read(file))
 
 
 @contextmanager

@@ -1503,7 +1503,29 @@ def relayed_vectors():
     accepted.append(
         asking({"kind": "randomized-response", "keep": {"smoker": "0.9", "age": "0.8"}}, False)
     )
+    both = [{"attributes": [[name]], "weight": 1} for name in ("smoker", "age")]
+    by_ticket = having(tickets_key=public_hex(signer("tickets"))) | {
+        "attributes": [*RELAYED["attributes"], {"name": "age", "categories": ["young", "old"]}],
+        "mechanism": split("100", 5, 4, *both),
+        "reports": {"tickets": "required"},
+    }
+    accepted.append(by_ticket)
     refused = [("relay.url", having(url=url)) for url in NO_URLS]
+    refused += [("relay.tickets_key", having(tickets_key=key)) for key in ("", a[1:], a, b, 5 * a)]
+    # A key without tickets, and tickets without a key or with a question that is not always asked.
+    bare = by_ticket | {"relay": RELAYED["relay"]}
+    late = [
+        by_ticket["attributes"][0],
+        {
+            "name": "age",
+            "categories": ["young", "old", "not asked"],
+            "missing": ["not asked"],
+            "ask_if": {"smoker": ["yes"]},
+        },
+    ]
+    refused.append(("relay.tickets_key", {k: v for k, v in by_ticket.items() if k != "reports"}))
+    refused.append(("relay.tickets_key", bare))
+    refused.append(("reports.tickets", by_ticket | {"attributes": late}))
     refused += [("relay.key", having(key=key)) for key in ("", a.upper(), a[1:], a + "0", b)]
     refused += [("relay.sealing_key", having(sealing_key=key)) for key in ("", b[1:], b + "\n")]
     refused += [("relay.batch", having(batch=n)) for n in (-1, 0, 1, 10**9 + 1)]
@@ -1690,8 +1712,46 @@ def ticket_vectors():
             for i in range(24 if made["id"] == "rejected" else 6)
         ]
         vectors.append({"survey": made, "digest": digest(made), "tickets": tickets})
-    about = "Tickets and the views that follow from them; see Tickets in docs/protocol.md."
-    return {"about": about, "vectors": vectors}
+    about = "Tickets and the views that follow from them, and some that a relay has signed and that"
+    about += " it has not; see Tickets in docs/protocol.md."
+    return {"about": about, "vectors": vectors} | signed_tickets()
+
+
+def signed_tickets():
+    """Return tickets of a survey's relay, and some that are not signed by it."""
+    relay, other = signer("tickets"), signer("other tickets")
+    two = split("19/2", 7, 3, view([1], weight=5), view([0]))
+    made = published(survey("through-a-relay", [2, 3], two)) | {
+        "relay": RELAYED["relay"] | {"tickets_key": public_hex(relay)},
+        "reports": {"tickets": "required"},
+    }
+    bound, known = bytes.fromhex(digest(made)), [ticket(made, [5, 1], i, 6) for i in range(6)]
+
+    def signed(each, key=relay, purpose=b"halftruth relay ticket 1\n", of=bound):
+        message = of + bytes.fromhex(each["id"]) + bytes.fromhex(each["commitment"])
+        return key.sign(purpose + message).hex()
+
+    for each in known:
+        del each["key"]
+        each["code"] = signed(each)
+    first, second, *_ = known
+    code = bytes.fromhex(first["code"])
+    same_point = int.from_bytes(code[32:], "little") + ORDER
+    longer = code[:32] + same_point.to_bytes(32, "little")
+    refused = [
+        {"why": "another key has signed it", "code": signed(first, other)},
+        {"why": "it is signed for another survey", "code": signed(first, of=bytes(32))},
+        {"why": "it is signed for another purpose", "code": signed(first, purpose=b"")},
+        {"why": "it is the signature of another ticket", "code": second["code"]},
+        {"why": "the number is not reduced", "code": longer.hex()},
+        {"why": "a bit is wrong", "code": (bytes([code[0] ^ 1]) + code[1:]).hex()},
+        {"why": "its end is missing", "code": code[:-1].hex()},
+        {"why": "it is a code of a collector", "code": ticket(made, [5, 1], 0, 6)["code"]},
+    ]
+    return {
+        "signed": [{"survey": made, "digest": digest(made), "tickets": known}],
+        "refused": [first | each for each in refused],
+    }
 
 
 def asked_sizes(made):

@@ -278,8 +278,8 @@ const { accepted, refused } = readVectors("relayed");
 test("a survey with a relay is read", () => {
   for (const document of accepted) {
     const { relay } = new Survey(document);
-    const { url, key, sealing_key: sealingKey, batch, release } = document.relay;
-    assert.deepEqual({ ...relay }, { url, key, sealingKey, batch, release });
+    const { url, key, sealing_key: sealingKey, tickets_key: ticketsKey = null, batch, release } = document.relay;
+    assert.deepEqual({ ...relay }, { url, key, sealingKey, ticketsKey, batch, release });
   }
 });
 

@@ -1,15 +1,17 @@
 // Tickets in JavaScript: the vectors, what is asked and sent, refusals, and how often each view is drawn.
 
 import assert from "node:assert/strict";
+import { generateKeyPairSync, sign } from "node:crypto";
 import { test } from "node:test";
 
 import { Survey } from "../../client/halftruth_client/js/index.js";
 import { Session } from "../../client/halftruth_client/js/session.js";
+import { checkSigned } from "../../client/halftruth_client/js/signed-tickets.js";
 import { commitTo, newSecret, readIssued, ticketText, viewOf } from "../../client/halftruth_client/js/tickets.js";
-import { newKey, openReport } from "./hpke.mjs";
-import { ADDRESS, away, byName, problem, readVectors, setUp, surveyOf } from "./helpers.mjs";
+import { newKey, open, openReport } from "./hpke.mjs";
+import { ADDRESS, away, byName, json, problem, readVectors, setUp, surveyOf } from "./helpers.mjs";
 
-const { vectors } = readVectors("tickets");
+const { vectors, signed, refused } = readVectors("tickets");
 
 const MECHANISM = {
   kind: "split-questionnaire",
@@ -23,7 +25,7 @@ const RECORD = byName(["c1", "c2"]);
 const INVITATION = "0123456789abcdef0123456789abcdef";
 const INVITED = { published: { terms: { invitations: true, sealing_key: null } } };
 
-for (const { survey: document, digest, tickets } of vectors) {
+for (const { survey: document, digest, tickets } of [...vectors, ...signed]) {
   test(`tickets of ${document.id} have the views of the vectors`, async () => {
     const survey = new Survey(document);
     assert.ok(survey.hasTickets);
@@ -37,6 +39,23 @@ for (const { survey: document, digest, tickets } of vectors) {
   });
 }
 
+test("a ticket is accepted if the relay has signed it, as in the vectors", async () => {
+  const [{ survey, digest, tickets }] = signed;
+  const { relay } = new Survey(survey);
+  for (const { id, commitment, code } of tickets) await checkSigned(relay, digest + id + commitment, code);
+  for (const { why, id, commitment, code } of refused) {
+    await assert.rejects(checkSigned(relay, digest + id + commitment, code), /has not signed/, why);
+  }
+});
+
+test("a browser without Ed25519 leaves the check of a ticket to the collector", async ({ mock }) => {
+  const [{ survey, digest, tickets: [{ id, commitment }] }] = signed;
+  mock.method(crypto.subtle, "importKey", async () => {
+    throw new DOMException("no such algorithm", "NotSupportedError");
+  });
+  await checkSigned(new Survey(survey).relay, digest + id + commitment, "00".repeat(64));
+});
+
 /** The parts of a ticket that is stored as text. */
 function readTicket(text) {
   const [, id, secret, code] = /^(.{32})(.{64})(.+)$/.exec(text);
@@ -46,7 +65,7 @@ function readTicket(text) {
 /** Paths of the requests of a collector, in order. */
 const pathsOf = ({ requests }) => requests.map(({ url }) => url.split("/").at(-1));
 
-test("only split questionnaires without a relay have tickets", () => {
+test("only split questionnaires have tickets", () => {
   const gamma = { kind: "gamma-diagonal", gamma: "9" };
   for (const [mechanism, reports] of [
     [gamma, { tickets: "required" }],
@@ -169,6 +188,99 @@ test("a sealed report has its ticket inside, between values and invitation", asy
   assert.equal(opened.length, 2 * (1 + 80 + 16));
   assert.ok(opened.endsWith(INVITATION));
   assert.equal(opened.slice(2, 2 + 32), collector.issued[0].slice(0, 32));
+});
+
+const OUTER = newKey();
+const INNER = newKey();
+const SIGNER = generateKeyPairSync("ed25519");
+const RELAY = {
+  url: "https://relay.example",
+  key: OUTER.publicHex,
+  sealing_key: INNER.publicHex,
+  tickets_key: Buffer.from(SIGNER.publicKey.export({ format: "jwk" }).x, "base64url").toString("hex"),
+  batch: 500,
+};
+
+/** A relay that signs tickets and takes reports, before a collector; `requests` has those to the relay. */
+async function behindRelay({ issue = (ticket) => ticket, answer } = {}) {
+  const made = await setUp({ ...DOCUMENT, relay: RELAY });
+  const { collector } = made;
+  const requests = [];
+  const fetch = async (url, settings = {}) => {
+    if (!url.startsWith(RELAY.url)) return collector.fetch(url, settings);
+    const sent = settings.body && JSON.parse(settings.body);
+    requests.push({ path: url.split("/").at(-1), sent, headers: settings.headers });
+    if (answer) return answer();
+    if (!url.endsWith("/tickets")) {
+      if (settings.method !== "POST") return json({ id: "health", digest: collector.digest, status: "open" });
+      return json({ accepted: 1, duplicates: 0 }, 202);
+    }
+    const id = crypto.getRandomValues(Buffer.alloc(16));
+    const [commitment] = sent.commitments.map((digits) => Buffer.from(digits, "hex"));
+    const message = ["halftruth relay ticket 1\n", Buffer.from(collector.digest, "hex"), id, commitment];
+    const ticket = Buffer.concat([id, sign(null, Buffer.concat(message.map((part) => Buffer.from(part))), SIGNER.privateKey)]);
+    return json({ tickets: [issue(ticket.toString("hex"))] }, 201);
+  };
+  const given = { survey: "health", collector: ADDRESS, maxGamma: "9", storage: made.storage, fetch, retries: 0 };
+  return { ...made, fetch, requests, begin: (more) => new Session({ ...given, ...more }) };
+}
+
+test("a form behind a relay takes its ticket of the relay, instead of asking whether it takes reports", async () => {
+  const { collector, storage, requests, begin } = await behindRelay();
+  const session = begin();
+  assert.equal(await session.open(), "asking", String(session.error));
+  assert.deepEqual(requests.map(({ path }) => path), ["tickets"]);
+  assert.deepEqual(Object.keys(requests[0].sent), ["digest", "commitments"]);
+  const ticket = readTicket(storage.getItem(`halftruth-ticket:${collector.digest}`));
+  assert.equal(requests[0].sent.commitments[0], await commitTo(collector.digest, ticket.secret));
+  const view = await viewOf(session.survey, collector.digest, ticket);
+  assert.deepEqual(session.questionnaire.names, [`a${view}`]);
+  // Reloading keeps the ticket, and asks whether the relay still takes reports.
+  const again = begin();
+  assert.equal(await again.open(), "asking");
+  assert.deepEqual(again.questionnaire.names, session.questionnaire.names);
+  assert.deepEqual(requests.map(({ path }) => path), ["tickets", "health"]);
+  again.questionnaire.set(Object.entries(RECORD).filter(([name]) => again.questionnaire.names.includes(name)));
+  assert.equal(await again.submit(), "counted");
+  // The collector was asked for the survey alone.
+  assert.deepEqual(new Set(pathsOf(collector)), new Set(["health"]));
+  const [{ id, sealed }] = requests.at(-1).sent.reports;
+  const digest = Buffer.from(collector.digest, "hex");
+  const bound = Buffer.concat([Buffer.from("halftruth relay envelope 1\n"), digest, Buffer.from(id.replaceAll("-", ""), "hex")]);
+  const inner = open(Buffer.from(sealed, "base64"), OUTER.privateHex, bound);
+  const info = Buffer.concat([Buffer.from("halftruth relayed report 1\n"), digest]);
+  const opened = open(inner, INNER.privateHex, info).toString("hex");
+  // Id, value, and the ticket with its signature, whose secret is deleted now.
+  assert.equal(opened.length, 2 * (16 + 1 + 112));
+  assert.equal(opened.slice(2 * 17), ticketText(ticket));
+  assert.ok(![...storage.items.values()].some((text) => text.includes(ticket.secret)));
+  assert.ok(!JSON.stringify(requests).includes(ticket.secret));
+});
+
+for (const [name, answer, said] of [
+  ["has closed the survey", () => problem(409, "closed", "survey"), "relay"],
+  ["does not know the survey", () => problem(404, "unknown", "survey"), "relay"],
+  ["has another version", () => problem(409, "stale", "digest"), "relay"],
+  ["does not answer", away, null],
+  ["is no relay", () => new Response("<html>", { status: 200 }), null],
+]) {
+  test(`without a ticket nothing is asked, if the relay ${name}`, async () => {
+    const { storage, begin } = await behindRelay({ answer });
+    const session = begin();
+    assert.equal(await session.open(), "failed");
+    assert.equal(session.questionnaire, null);
+    assert.equal(storage.items.size, 0);
+    assert.equal(session.survey.isClosed ? session.survey.closedBecause : null, said);
+    if (said) assert.deepEqual([session.error.name, session.error.field], ["SurveyRefused", "status"]);
+  });
+}
+
+test("a ticket that the relay has not signed is not used", async () => {
+  const { storage, begin } = await behindRelay({ issue: (ticket) => `${ticket.slice(0, -2)}00` });
+  const session = begin();
+  assert.equal(await session.open(), "failed");
+  assert.match(session.error.message, /has not signed/);
+  assert.equal(storage.items.size, 0);
 });
 
 test("views are drawn as often as they weigh", async () => {

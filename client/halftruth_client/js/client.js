@@ -135,21 +135,24 @@ export class Client {
   }
 
   /** Names of the attributes to ask. For a split questionnaire they are drawn once, before anything
-   * is answered, and stored; from a ticket of the collector, if the survey requires one. An
+   * is answered, and stored; from a ticket of the collector or the relay, if the survey requires one. An
    * invitation, if reports need one, admits three tickets.
    * @type {(survey: Survey, invitation?: string) => Promise<readonly string[]>} */
   async asked(survey, invitation) {
     const digest = await survey.digest();
     const memory = this.#memory;
-    const isDrawn = () =>
-      memory.view(digest) !== null &&
-      (!survey.hasTickets || memory.has(survey.id) || memory.ticket(digest) !== null);
+    const isDrawn = () => memory.view(digest) !== null && !this.#lacksTicket(survey, digest);
     await once(`${memory.nameOf(survey.id)} view`, isDrawn, async () => {
       if (isDrawn()) return;
       const view = survey.hasTickets ? await this.#viewByTicket(survey, digest, invitation) : survey.drawView();
       if (view !== null) memory.setView(digest, view);
     });
     return survey.asked(memory.view(digest));
+  }
+
+  /** @type {(survey: Survey, digest: string) => boolean} */
+  #lacksTicket({ id, hasTickets }, digest) {
+    return hasTickets && !this.#memory.has(id) && this.#memory.ticket(digest) === null;
   }
 
   /** Take a ticket, store it, and return the number of its view.
@@ -159,7 +162,7 @@ export class Client {
     checkInvitation(published, invitation);
     const invitations = published.terms.invitations ? [await hashOf(invitation ?? "")] : undefined;
     const { takeTicket } = await loaded(import("./tickets.js"));
-    const { ticket, view } = await takeTicket(this.#transport, survey, digest, invitations);
+    const { ticket, view } = await takeTicket(this.#transportTo(survey), survey, digest, invitations);
     this.#memory.setTicket(digest, ticket);
     return view;
   }
@@ -187,10 +190,11 @@ export class Client {
   }
 
   /** Ask the relay of a survey whether it takes reports of it; null without a relay, if the relay does not
-   * answer, or if something else answers in its place: a report would wait for it then.
+   * answer, or if something else answers in its place: a report would wait for it then. Null, too, if
+   * the relay is asked for a ticket anyway.
    * @type {(survey: Survey) => Promise<boolean | null>} */
   async isTakenByRelay(survey) {
-    if (survey.relay === null) return null;
+    if (survey.relay === null || this.#lacksTicket(survey, await survey.digest())) return null;
     const brief = { ...this.#settings, retries: 0, timeout: Math.min(this.#settings.timeout ?? BRIEF, BRIEF) };
     const relay = new Transport(survey.relay.url, brief, "relay");
     try {
@@ -200,8 +204,7 @@ export class Client {
       return status === "open" && digest === (await survey.digest());
     } catch (error) {
       if (!(error instanceof HalftruthError)) throw error;
-      // The relay does not know the survey.
-      return error instanceof RequestRefused && error.status === 404 && error.field === "survey" ? false : null;
+      return isUntaken(error) ? false : null;
     }
   }
 
@@ -429,18 +432,18 @@ export class Client {
  * @type {(survey: Survey, report: import("./memory.js").Remembered) => Promise<object>} */
 async function messageOf({ mechanism, terms, relay, hasTickets }, report) {
   const { digest, id, relayId = "", values, ticket } = report;
-  if (relay !== null) {
-    const { pack, sealForRelay } = await loaded(import("./sealing.js"));
-    const packed = pack(values, mechanism.reportSpace.shape);
-    return { id: relayId, sealed: await sealForRelay(relay, digest, { id, relayId, packed }) };
-  }
   const invitation = terms.invitations ? report.invitation : undefined;
-  if (terms.sealingKey === null) return { id, values, invitation, ticket };
-  const { pack, seal } = await loaded(import("./sealing.js"));
-  // Zeros stand for no ticket, so that all reports of a survey have one length.
-  const spent = hasTickets ? (ticket ?? "00".repeat(80)) : "";
-  const packed = concat(pack(values, mechanism.reportSpace.shape), fromHex(spent));
-  return { id, sealed: await seal(terms.sealingKey, digest, { id, packed, invitation }) };
+  if (relay === null && terms.sealingKey === null) return { id, values, invitation, ticket };
+  const { pack, seal, sealForRelay } = await loaded(import("./sealing.js"));
+  const packed = pack(values, mechanism.reportSpace.shape, hasTickets, ticket);
+  if (relay === null) return { id, sealed: await seal(terms.sealingKey ?? "", digest, { id, packed, invitation }) };
+  return { id: relayId, sealed: await sealForRelay(relay, digest, { id, relayId, packed }) };
+}
+
+/** True if a relay has closed a survey, does not know it, or has another version of it.
+ * @param {unknown} error */
+export function isUntaken(error) {
+  return error instanceof RequestRefused && (error.status === 409 || (error.status === 404 && error.field === "survey"));
 }
 
 /** True for a final refusal, after which a retry is pointless: the survey was closed or replaced, the

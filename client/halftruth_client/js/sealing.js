@@ -73,17 +73,21 @@ function base64(bytes) {
   return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
 }
 
-/** Pack the values of a report as big-endian integers of 1, 2 or 4 bytes each, as the largest
- * column needs.
- * @type {(values: readonly number[], shape: readonly bigint[]) => Uint8Array<ArrayBuffer>} */
-export function pack(values, shape) {
+/** Zeros that stand for no ticket, so that all reports of a survey have one length. */
+const NO_TICKET = "00".repeat(80);
+
+/** Pack the values of a report as big-endian integers of 1, 2 or 4 bytes each, as the largest column
+ * needs; and then its ticket, if the survey has tickets.
+ * @type {(values: readonly number[], shape: readonly bigint[], hasTickets?: boolean, ticket?: string) =>
+ *   Uint8Array<ArrayBuffer>} */
+export function pack(values, shape, hasTickets = false, ticket = NO_TICKET) {
   const holds = (/** @type {number} */ bytes) => shape.every((size) => size <= 256n ** BigInt(bytes));
   const width = [1, 2].find(holds) ?? 4;
   const packed = new Uint8Array(width * values.length);
   values.forEach((value, j) => {
     for (let k = 0; k < width; k += 1) packed[j * width + k] = value >>> (8 * (width - 1 - k));
   });
-  return packed;
+  return hasTickets ? concat(packed, fromHex(ticket)) : packed;
 }
 
 /** Encrypt a message to a public key. Returns the ephemeral public key, the ciphertext and the tag.

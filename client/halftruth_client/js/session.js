@@ -29,7 +29,7 @@
  * cannot be answered, the report was refused, or the answers are invalid. No event contains an answer.
  */
 
-import { Client } from "./client.js";
+import { Client, isUntaken } from "./client.js";
 import {
   HalftruthError, LedgerRefused, ParameterError, RecordError, RequestRefused, SurveyRefused,
 } from "./errors.js";
@@ -187,7 +187,7 @@ export class Session extends Target {
       if (report === null) await this.#checkAdmission(survey);
       // The ticket is taken now, so that no request depends on how somebody answers.
       const isDrawn = report === null && (!asksAll || survey.hasTickets);
-      const drawn = isDrawn ? await client.asked(survey, this.invitation) : survey.schema.names;
+      const drawn = isDrawn ? await this.#asked(survey) : survey.schema.names;
       const names = asksAll ? survey.schema.names : drawn;
       // Whoever is asked everything is not shown what was drawn.
       const view = isDrawn && asksAll ? undefined : await client.view(survey);
@@ -388,7 +388,7 @@ export class Session extends Target {
       Object.assign(survey, { isClosed: true, closedBecause: "relay" });
     }
     if (survey.isPlanned) throw survey.opensLater();
-    if (survey.isClosed) throw new SurveyRefused(`survey '${survey.id}' is closed`, "status");
+    if (survey.isClosed) throw closed(survey);
     checkInvitation(survey, invitation);
     if (!survey.terms.invitations || invitation === undefined) return;
     if ((await client.isUnspent(survey, invitation)) === false) {
@@ -396,9 +396,26 @@ export class Session extends Target {
     }
   }
 
+  /** Names of the attributes to ask; a relay that issues no ticket of the survey takes no reports of it.
+   * @param {Survey} survey */
+  async #asked(survey) {
+    try {
+      return await this.client.asked(survey, this.invitation);
+    } catch (error) {
+      if (survey.relay === null || !isUntaken(error)) throw error;
+      Object.assign(survey, { isClosed: true, closedBecause: "relay" });
+      throw closed(survey);
+    }
+  }
+
   async #readLedger() {
     return this.client.ledger().catch(() => null);
   }
+}
+
+/** @param {Survey} survey */
+function closed({ id }) {
+  return new SurveyRefused(`survey '${id}' is closed`, "status");
 }
 
 /** Numbers of the privacy promise of a survey with a relay; null without a relay.

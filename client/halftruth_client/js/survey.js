@@ -25,7 +25,7 @@ const MOST_CHARACTERS = 2_000;
 const MOST_WAVES = 1_000;
 const SERIES_MEMBERS = ["id", "wave", "total_gamma", "origin"];
 
-const RELAY_MEMBERS = ["url", "key", "sealing_key", "batch", "release"];
+const RELAY_MEMBERS = ["url", "key", "sealing_key", "batch", "release", "tickets_key"];
 const LEAST_BATCH = 2;
 const MOST_BATCH = 10 ** 9;
 
@@ -70,6 +70,7 @@ const LAST_PORT = 65_535;
  * @property {string} url Address of the relay: https, or http on this machine.
  * @property {string} key Public key of the relay, in hexadecimal.
  * @property {string} sealingKey Public key of the collector, to which reports are sealed.
+ * @property {string | null} ticketsKey Public key by which the relay signs tickets; null without any.
  * @property {number} batch Smallest number of reports that the relay passes on.
  * @property {"closing" | "batches"} release
  *   Whether the relay passes all reports on at closing, or also batches before.
@@ -124,7 +125,7 @@ export class Survey {
     checkConditions(this.schema, this.mechanism);
     if (this.relay !== null) checkHidden(this.schema, this.mechanism);
     /** Whether each report needs a ticket, from which its view follows. */
-    this.hasTickets = readTickets(members.reports, members.mechanism, this.relay);
+    this.hasTickets = readTickets(members.reports, members.mechanism, this);
     this.canonical = canonicalJson(document);
     /** True if the collector accepts reports later. */
     this.isPlanned = false;
@@ -265,13 +266,22 @@ function isServerAddress(written) {
   return match !== null && Number(match.groups?.port?.slice(1) ?? 0) <= LAST_PORT;
 }
 
-/** @type {(written: unknown, mechanism: any, relay: Readonly<Relay> | null) => boolean} */
-function readTickets(written, mechanism, relay) {
-  if (written === undefined) return false;
+/** @type {(written: unknown, mechanism: any, survey: {relay: Readonly<Relay> | null, schema: Schema}) => boolean} */
+function readTickets(written, mechanism, { relay, schema }) {
+  const isSigned = relay !== null && relay.ticketsKey !== null;
+  if (written === undefined) {
+    if (isSigned) throw fault("tickets_key", "none without tickets", "relay");
+    return false;
+  }
   const { tickets } = membersOf(written, ["tickets"], "reports");
-  const fits = mechanism?.kind === "split-questionnaire" && relay === null;
-  if (tickets === "required" && fits) return true;
-  throw fault("tickets", '"required", for a split questionnaire without a relay, or no such member', "reports");
+  const isSplit = tickets === "required" && mechanism?.kind === "split-questionnaire";
+  // From ticket to report, a relay sees the time that the questions took.
+  const isTimed = relay !== null && schema.conditional.size > 0;
+  if (!isSplit || isTimed) {
+    throw fault("tickets", '"required", for a split questionnaire, or no such member', "reports");
+  }
+  if (relay !== null && !isSigned) throw fault("tickets_key", "that of the relay's tickets", "relay");
+  return true;
 }
 
 /** @type {(written?: unknown) => Readonly<Relay> | null} */
@@ -279,6 +289,7 @@ function readRelay(written) {
   if (written === undefined) return null;
   const members = membersOf(written, RELAY_MEMBERS, "relay");
   const { url, key, sealing_key: sealingKey, batch, release = "closing" } = members;
+  const ticketsKey = members.tickets_key ?? null;
   if (!isServerAddress(url)) {
     throw fault("url", "an address with https:// and no slash at its end", "relay");
   }
@@ -286,13 +297,16 @@ function readRelay(written) {
   if (!isHex(key)) throw fault("key", digits, "relay");
   if (!isHex(sealingKey)) throw fault("sealing_key", digits, "relay");
   if (key === sealingKey) throw fault("key", "another key than sealing_key", "relay");
+  if (ticketsKey !== null && (!isHex(ticketsKey) || [key, sealingKey].includes(ticketsKey))) {
+    throw fault("tickets_key", `${digits}, and another key`, "relay");
+  }
   if (!isWithin(batch, LEAST_BATCH, MOST_BATCH)) {
     throw fault("batch", `a whole number from ${LEAST_BATCH} to ${MOST_BATCH}`, "relay");
   }
   if (release !== "closing" && release !== "batches") {
     throw fault("release", '"closing" or "batches"', "relay");
   }
-  return Object.freeze({ url, key, sealingKey, batch, release });
+  return Object.freeze({ url, key, sealingKey, ticketsKey, batch, release });
 }
 
 /** @param {string} member

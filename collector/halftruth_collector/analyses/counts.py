@@ -49,7 +49,10 @@ def _who_chooses(counted: AnalysisContext) -> Iterator[Caveat]:
     if counted.survey.has_tickets:
         if counted.tickets is not None:
             issued, spent = counted.tickets()
-            yield note("tickets", issued=issued, spent=spent)
+            if counted.survey.relay is None:
+                yield note("tickets", issued=issued, spent=spent)
+            else:
+                yield note("relay_tickets", spent=spent)
     elif (tested := compare_views(counted.survey, counted.counts)) is not None:
         is_odd = tested.p_value < _ODD
         kind = warning if is_odd else note

@@ -4,7 +4,6 @@ import click
 
 from ..ops.settings import Config
 from . import options
-from .administration import create_sealing, list_sealing
 from .output import print_table
 from .serve import listening, run_server
 
@@ -74,11 +73,12 @@ def register(
     """Accept reports for SURVEY, as published by COLLECTOR.
 
     COLLECTOR is the URL of the collector. The survey has to name this relay by the URL in
-    HALFTRUTH_RELAY_URL and by a key of the file in HALFTRUTH_RELAY_KEYS. From then on, only reports
+    HALFTRUTH_RELAY_URL and by keys of the file in HALFTRUTH_RELAY_KEYS. From then on, only reports
     with the digest of this survey are accepted. Repeat the command to renew the token or the
     deadline.
     """
     from halftruth_shared import ParameterError
+    from halftruth_shared.protocol.signed_tickets import TicketKeys
 
     from ..relay import operations
     from ..relay.app import key_file
@@ -90,7 +90,7 @@ def register(
             "HALFTRUTH_RELAY_URL: expected the address of this relay, as the survey names it",
             field="HALFTRUTH_RELAY_URL",
         )
-    keys = key_file(config).keys.public
+    keys = key_file(config).keys
     with options.naming(RelayStore(database)) as store:
         done = operations.register(
             store,
@@ -98,7 +98,8 @@ def register(
             survey,
             token,
             url=config.relay_url,
-            keys=keys,
+            keys=keys.public,
+            tickets_keys=TicketKeys(keys).public,
             digest=digest,
             operator_keys=operator_keys,
         )
@@ -119,7 +120,10 @@ def status(database: str) -> None:
     with options.naming(open_existing_relay(database)) as store:
         rows = [(survey, store.held(survey)) for survey in store.all()]
     print_table(
-        ["survey", "digest", "status", "held", "passed on", "not opened", "batch", "collector"],
+        [
+            *("survey", "digest", "status", "held", "passed on", "not opened", "tickets", "batch"),
+            "collector",
+        ],
         [
             [
                 survey.id,
@@ -128,6 +132,7 @@ def status(database: str) -> None:
                 str(held.reports),
                 str(survey.passed),
                 str(survey.unopened),
+                "–" if survey.relay.tickets_key is None else str(survey.issued),
                 str(survey.relay.batch),
                 survey.collector,
             ]
@@ -211,9 +216,34 @@ def purge(days: int, confirm: str | None, database: str) -> None:
 def key() -> None:
     """Create and list the keys of this relay.
 
-    Devices seal their reports to these keys.
+    Devices seal their reports to these keys. With a second key the relay signs tickets.
     """
 
 
-key.add_command(create_sealing, "create")
-key.add_command(list_sealing, "list")
+@key.command("create")
+@click.argument("file", type=click.Path())
+def create_key(file: str) -> None:
+    """Add a new private key to FILE and print its public keys.
+
+    They are printed as lines of a survey file: the key that reports are sealed to, and the one that
+    tickets are signed with. FILE is created if it does not exist. Its other keys stay, for the
+    surveys that name them.
+    """
+    from halftruth_shared.protocol.sealing import SealingKeys, create_sealing_key
+    from halftruth_shared.protocol.signed_tickets import TicketKeys
+
+    public = create_sealing_key(file)
+    click.echo(f'key = "{public}"')
+    click.echo(f'tickets_key = "{TicketKeys(SealingKeys.read(file)).public[0]}"')
+
+
+@key.command("list")
+@click.argument("file", type=click.Path())
+def list_keys(file: str) -> None:
+    """List the public keys of FILE, newest first."""
+    from halftruth_shared.protocol.sealing import SealingKeys
+    from halftruth_shared.protocol.signed_tickets import TicketKeys
+
+    keys = SealingKeys.read(file)
+    rows = zip(keys.public, TicketKeys(keys).public, strict=True)
+    print_table(["key", "tickets_key"], [list(row) for row in rows])

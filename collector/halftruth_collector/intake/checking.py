@@ -1,16 +1,16 @@
 """Step 3 of the intake: check every value, and pack each report into the bytes of its cell."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TypeVar
 
 import numpy as np
-from halftruth_shared import ReportError, ReportSpace, Survey
+from halftruth_shared import HalftruthError, ReportError, ReportSpace, Survey
 from halftruth_shared.protocol.reports import Report
-from halftruth_shared.protocol.tickets import Ticket, draw_view, is_issued
+from halftruth_shared.protocol.tickets import Ticket, draw_view
 from numpy.typing import NDArray
 
 from ..errors import StaleDigest, TicketRefused
@@ -27,26 +27,23 @@ _INVITATION = re.compile(r"[0-9a-f]{32}", re.ASCII)
 class TicketCheck:
     """Check of the tickets of reports to one survey.
 
-    `key` is that of the tickets that this collector has issued for it; None if it has issued none.
+    `is_issued` returns whether a ticket was issued for the survey, for the commitment to its
+    secret: by this collector, or by the relay of the survey.
     """
 
     survey: Survey
-    key: bytes | None = field(repr=False)
+    is_issued: Callable[[Ticket], bool]
 
-    def check(self, report: Report, index: int) -> bytes:
-        """Return the id of the ticket of a report with valid values; TicketRefused if not its."""
-        try:
-            ticket = Ticket.from_text(report.ticket or "")
-        except ReportError as error:
-            raise ReportError(f"report {index}: {error}", field=error.field, index=index) from None
+    def check(self, ticket: Ticket, values: Sequence[int]) -> str | None:
+        """Return why this is not the ticket of a report with valid values; None if it is."""
         digest, perturbation = self.survey.digest, self.survey.perturbation
-        if self.key is None or not is_issued(self.key, digest, ticket):
-            raise ticket_refused(index, "it was not issued here, or to somebody else")
+        if not self.is_issued(ticket):
+            return "it was not issued here, or to somebody else"
         if draw_view(perturbation, digest, ticket.id, ticket.secret) != perturbation.view_number(
-            report.values
+            values
         ):
-            raise ticket_refused(index, "it asks about other questions than the report is about")
-        return ticket.id
+            return "it asks about other questions than the report is about"
+        return None
 
 
 @dataclass(frozen=True)
@@ -70,8 +67,8 @@ class Batch:
         Whether the reports came sealed.
     relayed : bool
         Whether a relay passed the reports on, which is also accepted after the survey was closed.
-    refused : int
-        Number of invalid reports of a relay, which are omitted since a relay cannot check them.
+    refused : sequence of HalftruthError
+        Errors of the invalid reports of a relay, which are omitted since a relay cannot check them.
     finished : bool
         Whether the relay will pass on no further reports.
     """
@@ -83,7 +80,7 @@ class Batch:
     invitations: dict[bytes, bytes]
     sealed: bool = False
     relayed: bool = False
-    refused: int = 0
+    refused: Sequence[HalftruthError] = ()
     finished: bool = False
     tickets: dict[bytes, bytes] = field(default_factory=dict)
     needs_tickets: bool = False
@@ -147,7 +144,14 @@ def _ticket_id(report: Report, index: int, tickets: TicketCheck | None) -> bytes
         raise ReportError(
             f"report {index}: ticket: this survey asks for none", field="ticket", index=index
         )
-    return tickets.check(report, index)
+    try:
+        ticket = Ticket.from_text(report.ticket)
+    except ReportError as error:
+        raise ReportError(f"report {index}: {error}", field=error.field, index=index) from None
+    why = tickets.check(ticket, report.values)
+    if why is not None:
+        raise ticket_refused(index, why)
+    return ticket.id
 
 
 def pack(space: ReportSpace, values: Sequence[Sequence[int]]) -> list[bytes]:

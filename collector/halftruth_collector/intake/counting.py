@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from halftruth_shared import HalftruthError, ReportError
+from halftruth_shared import HalftruthError
 from halftruth_shared.protocol.reports import Receipt, Report
 from halftruth_shared.protocol.terms import Terms
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, literal_column, select
@@ -205,8 +205,10 @@ class ReportStore(CountStore):
         with self._database.writing() as connection:
             # Batches that arrive while SQLite waits for its only writer share this transaction.
             items = take()
-            outcomes, begun = self._write(connection, items)
+            outcomes, begun, omitted = self._write(connection, items)
         self._begun |= begun
+        for survey_id, reason, reports in omitted:
+            _log.warning("%s: omitted %d reports of its relay: %s", survey_id, reports, reason)
         seconds = time.perf_counter() - started
         receipts = [
             (item.survey_id, outcome)
@@ -228,10 +230,11 @@ class ReportStore(CountStore):
 
     def _write(
         self, connection: Connection, items: Sequence[Batch]
-    ) -> tuple[list[Receipt | Exception], set[tuple[str, datetime]]]:
+    ) -> tuple[list[Receipt | Exception], set[tuple[str, datetime]], list[tuple[str, str, int]]]:
         """Count the batches of a group in one transaction.
 
-        Returns the outcome of each, and the openings of surveys whose tests it has cleared.
+        Returns the outcome of each, the openings of surveys whose tests it has cleared, and survey,
+        reason and number of the reports of relays that were omitted.
         """
         plans: dict[str, _Plan] = {}
         begun: set[tuple[str, datetime]] = set()
@@ -269,7 +272,12 @@ class ReportStore(CountStore):
         ]
         for plan in plans.values():
             plan.write(connection, shard)
-        return outcomes, begun
+        omitted = [
+            (name, reason, reports)
+            for name, plan in plans.items()
+            for reason, reports in sorted(plan.omitted.items())
+        ]
+        return outcomes, begun, omitted
 
 
 @dataclass
@@ -300,6 +308,8 @@ class _Plan:
         Ids of the new reports that were inserted by this transaction.
     outcomes : Counter of str
         Number of reports by outcome.
+    omitted : Counter of str
+        Number of omitted reports of the survey's relay by reason.
     """
 
     row: Row[*tuple[Any, ...]]
@@ -316,6 +326,7 @@ class _Plan:
     unspent: set[bytes] = field(default_factory=set)
     counted: set[bytes] = field(default_factory=set)
     outcomes: Counter[str] = field(default_factory=Counter)
+    omitted: Counter[str] = field(default_factory=Counter)
 
     def load(self, connection: Connection, items: Sequence[Batch]) -> None:
         """Read remaining quota, unused invitations and known ids for these batches."""
@@ -388,7 +399,15 @@ def _survey_row(is_sqlite: bool) -> Select[*tuple[Any, ...]]:
     )
 
 
-def _decide(item: Batch, plan: _Plan | None) -> dict[bytes, bytes] | Exception:
+@dataclass
+class _Decision:
+    """The new reports of a batch; and why others of a relay are omitted, by their ids."""
+
+    new: dict[bytes, bytes]
+    omitted: dict[bytes, str]
+
+
+def _decide(item: Batch, plan: _Plan | None) -> _Decision | Exception:
     """Return the new reports of a batch and add them to the plan, or return the error."""
     if plan is None:
         return UnknownSurvey(f"there is no survey '{item.survey_id}'", field="survey")
@@ -397,13 +416,17 @@ def _decide(item: Batch, plan: _Plan | None) -> dict[bytes, bytes] | Exception:
         for id_, cell in item.cells.items()
         if id_ not in plan.known and id_ not in plan.cells
     }
-    error = (
-        _check_survey(item, plan, new)
-        or (_check_invitations(item, new, plan.unused) if plan.terms.invitations else None)
-        or _check_tickets(item, new, plan.unspent)
+    error = _check_survey(item, plan, new) or (
+        _check_invitations(item, new, plan.unused) if plan.terms.invitations else None
     )
     if error is not None:
         return error
+    faults = dict(_find_ticket_faults(item, new, plan.unspent))
+    if faults and not item.relayed:
+        [id_, *_] = faults
+        return ticket_refused(item.ids.index(id_), faults[id_])
+    # A relay cannot look into reports, so that the others count.
+    new = {id_: cell for id_, cell in new.items() if id_ not in faults}
     plan.cells.update(new)
     if plan.remaining_quota is not None:
         plan.remaining_quota -= len(new)
@@ -414,16 +437,22 @@ def _decide(item: Batch, plan: _Plan | None) -> dict[bytes, bytes] | Exception:
     tickets = {id_: item.tickets[id_] for id_ in new if id_ in item.tickets}
     plan.tickets.update(tickets)
     plan.unspent.difference_update(tickets.values())
-    return new
+    return _Decision(new, faults)
 
 
-def _receipt(item: Batch, new: dict[bytes, bytes], plan: _Plan) -> Receipt:
-    accepted = len(new.keys() & plan.counted)
+def _receipt(item: Batch, decision: _Decision, plan: _Plan) -> Receipt:
+    accepted = len(decision.new.keys() & plan.counted)
+    omitted = decision.omitted
+    refused = [
+        *item.refused,
+        *[TicketRefused(f"ticket: {omitted[id_]}", index=0) for id_ in item.ids if id_ in omitted],
+    ]
+    duplicates = len(item.ids) - accepted - (len(refused) - len(item.refused))
     plan.outcomes[COUNTED] += accepted
-    plan.outcomes[REPEATED] += len(item.ids) - accepted
-    if item.refused:
-        plan.outcomes[slug(ReportError(""))] += item.refused
-    return Receipt(accepted=accepted, duplicates=len(item.ids) - accepted, refused=item.refused)
+    plan.outcomes[REPEATED] += duplicates
+    plan.outcomes.update(map(slug, refused))
+    plan.omitted.update(map(str, refused))
+    return Receipt(accepted=accepted, duplicates=duplicates, refused=len(refused))
 
 
 def _check_survey(item: Batch, plan: _Plan, new: dict[bytes, bytes]) -> HalftruthError | None:
@@ -494,21 +523,18 @@ def _check_invitations(
     return None
 
 
-def _check_tickets(
+def _find_ticket_faults(
     item: Batch, new: dict[bytes, bytes], unspent: set[bytes]
-) -> TicketRefused | None:
-    """Check that every new report has a different, unspent ticket."""
+) -> Iterator[tuple[bytes, str]]:
+    """Yield the id of each new report without a different, unspent ticket, and what is wrong."""
     used: set[bytes] = set()
     for id_ in new:
         ticket = item.tickets.get(id_)
         if ticket is None and not item.needs_tickets:
             continue
         if ticket is None:
-            why = "this survey needs one for each report"
+            yield id_, "this survey needs one for each report"
         elif ticket not in unspent or ticket in used:
-            why = "it was used before; expected one of your own"
+            yield id_, "it was used before; expected one of your own"
         else:
             used.add(ticket)
-            continue
-        return ticket_refused(item.ids.index(id_), why)
-    return None

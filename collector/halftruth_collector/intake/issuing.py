@@ -1,4 +1,4 @@
-"""Issue tickets, and the keys by which the tickets of a survey are recognized.
+"""Issue tickets, and recognize those of a survey: the collector's own, or those of its relay.
 
 A ticket is issued for a commitment, without knowledge of the view that follows. The key belongs to
 the survey, so that all processes on one database accept each other's tickets. It is drawn when the
@@ -13,11 +13,12 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 
 from halftruth_shared import ParameterError
 from halftruth_shared.protocol.reports import TicketRequest
-from halftruth_shared.protocol.tickets import issue, read_commitments
-from sqlalchemy import bindparam, func, select, update
+from halftruth_shared.protocol.tickets import code_by, is_issued, issue, read_commitments
+from sqlalchemy import Column, bindparam, func, select, update
 
 from ..errors import (
     DeadlinePassed,
@@ -68,10 +69,7 @@ class TicketIssuer:
         #: Keys by survey. A deleted survey can leave its number to another one.
         self._keys: dict[tuple[int, datetime], bytes] = {}
         self._checks: dict[tuple[int, datetime, str], TicketCheck] = {}
-        #: Numbers of tickets that were issued and are not yet written, by number of the survey.
-        self._issued: Counter[int] = Counter()
-        self._lock = threading.Lock()
-        self._flushed = time.monotonic()
+        self._issued = IssuedCounts(database, ticket_keys.c.survey)
 
     def issue(self, stored: StoredSurvey, request: TicketRequest) -> list[str]:
         """Issue a ticket for each commitment, in their order.
@@ -79,7 +77,7 @@ class TicketIssuer:
         Raises
         ------
         ParameterError
-            If the survey has no tickets.
+            If the survey has no tickets, or those of a relay.
         ReportError, TooLarge
             If a commitment is none, or there are too many.
         StaleDigest, SurveyPlanned, SurveyClosed, DeadlinePassed
@@ -87,15 +85,15 @@ class TicketIssuer:
             If an invitation is missing, unknown or used, or has admitted its tickets.
         StoreUnavailable
         """
-        if not stored.survey().has_tickets:
+        survey = stored.survey()
+        if not survey.has_tickets:
             raise ParameterError("tickets: this survey asks for none", field="tickets")
-        if request.digest != stored.digest:
-            raise stale_digest_error(stored.id)
-        if not 1 <= len(request.commitments) <= MOST_AT_ONCE:
-            raise TooLarge(
-                f"commitments: expected 1 to {MOST_AT_ONCE} in one request", field="commitments"
+        if survey.relay is not None:
+            raise ParameterError(
+                f"tickets: the relay of this survey issues them; ask {survey.relay.url}",
+                field="tickets",
             )
-        commitments = read_commitments(request.commitments)
+        commitments = read_request(request, stored.id, stored.digest)
         now, opens_at = datetime.now(UTC), stored.terms.opens_at
         if opens_at is not None and stored.terms.is_early(now):
             raise SurveyPlanned(
@@ -111,8 +109,9 @@ class TicketIssuer:
         key = self._key(stored)
         if key is None:
             key = self._draw_key(stored)
-        made = [issue(key, stored.digest, commitment) for commitment in commitments]
-        self._count(stored, len(made))
+        code = partial(code_by, key)
+        made = [issue(code, stored.digest, commitment) for commitment in commitments]
+        self._issued.add(stored.number, len(made))
         return made
 
     def check_of(self, stored: StoredSurvey) -> TicketCheck | None:
@@ -124,9 +123,19 @@ class TicketIssuer:
         survey = stored.survey()
         if not survey.has_tickets:
             return None
-        found = TicketCheck(survey, self._key(stored))
-        if found.key is not None:
-            self._checks[place] = found
+        if survey.relay is not None:
+            # Import here, since a collector without sealed surveys needs no cryptography.
+            from halftruth_shared.protocol.signed_tickets import is_signed
+
+            public = survey.relay.tickets_key or ""
+            found = TicketCheck(survey, partial(is_signed, public, stored.digest))
+        else:
+            key = self._key(stored)
+            if key is None:
+                # It has issued no ticket yet.
+                return TicketCheck(survey, lambda ticket: False)
+            found = TicketCheck(survey, partial(is_issued, key, stored.digest))
+        self._checks[place] = found
         return found
 
     def totals(self, survey_id: str) -> tuple[int, int]:
@@ -185,35 +194,76 @@ class TicketIssuer:
             raise stale_digest_error(stored.id)
         return key
 
-    def _count(self, stored: StoredSurvey, tickets: int) -> None:
+    def flush(self) -> None:
+        """Write the numbers of issued tickets; keep them if the database is unavailable."""
+        self._issued.flush()
+
+
+class IssuedCounts:
+    """Numbers of issued tickets, written at most once a minute.
+
+    So issuing a ticket without an invitation writes nothing. The numbers of the last minute are
+    lost if the process is killed.
+
+    Parameters
+    ----------
+    database : Database
+    number : Column
+        Number of the survey, in a table with a row for each and the column `issued`.
+    """
+
+    def __init__(self, database: Database, number: Column[int]) -> None:
+        self._database = database
+        self._number = number
+        self._issued: Counter[int] = Counter()
+        self._lock = threading.Lock()
+        self._flushed = time.monotonic()
+
+    def add(self, survey: int, tickets: int) -> None:
+        """Count tickets of a survey."""
         with self._lock:
-            self._issued[stored.number] += tickets
+            self._issued[survey] += tickets
             is_due = time.monotonic() - self._flushed >= _FLUSH_SECONDS
         if is_due:
             self.flush()
 
     def flush(self) -> None:
-        """Write the numbers of issued tickets; keep them if the database is unavailable.
-
-        They are written at most once a minute, so that issuing a ticket without an invitation
-        writes nothing. Those of the last minute are lost if the process is killed.
-        """
+        """Write the numbers; keep them if the database is unavailable."""
         with self._lock:
             issued, self._issued = self._issued, Counter()
             self._flushed = time.monotonic()
         if not issued:
             return
+        table = self._number.table
         try:
             with self._database.writing() as connection:
-                for number, count in sorted(issued.items()):
+                for survey, count in sorted(issued.items()):
                     connection.execute(
-                        update(ticket_keys)
-                        .where(ticket_keys.c.survey == number)
-                        .values(issued=ticket_keys.c.issued + count)
+                        update(table)
+                        .where(self._number == survey)
+                        .values(issued=table.c.issued + count)
                     )
         except StoreUnavailable:
             with self._lock:
                 self._issued.update(issued)
+
+
+def read_request(request: TicketRequest, survey_id: str, digest: str) -> list[bytes]:
+    """Return the commitments of a request for tickets of a survey with this digest.
+
+    Raises
+    ------
+    StaleDigest
+    ReportError, TooLarge
+        If a commitment is none, or there are too many.
+    """
+    if request.digest != digest:
+        raise stale_digest_error(survey_id)
+    if not 1 <= len(request.commitments) <= MOST_AT_ONCE:
+        raise TooLarge(
+            f"commitments: expected 1 to {MOST_AT_ONCE} in one request", field="commitments"
+        )
+    return read_commitments(request.commitments)
 
 
 def _hash_of(text: str) -> bytes:

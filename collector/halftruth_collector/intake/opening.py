@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from halftruth_shared import ReportError, ReportSpace
+from halftruth_shared import HalftruthError, ReportError, ReportSpace
 from halftruth_shared.protocol.reports import (
     RelayedBatch,
     Report,
@@ -13,10 +13,10 @@ from halftruth_shared.protocol.reports import (
     SealedBatch,
     SealedReport,
 )
-from halftruth_shared.protocol.tickets import TICKET
+from halftruth_shared.protocol.tickets import CODE, ID, SECRET, Ticket, ticket_size
 
-from ..errors import StoreUnavailable
-from .checking import Batch
+from ..errors import StoreUnavailable, TicketRefused
+from .checking import Batch, TicketCheck
 
 if TYPE_CHECKING:
     # Only collectors with sealed surveys import cryptography.
@@ -59,13 +59,25 @@ def open_reports(
 
 
 def open_relayed_batch(
-    stored: StoredSurvey, batch: RelayedBatch, keys: SealingKeys | None
+    stored: StoredSurvey,
+    batch: RelayedBatch,
+    keys: SealingKeys | None,
+    tickets: TicketCheck | None,
 ) -> Batch:
     """Open, check and pack the reports that the survey's relay passes on.
 
     A relay cannot read the reports that it passes on. So an invalid report does not refuse the
-    batch: reports that cannot be opened or do not fit the survey are omitted, and counted as
-    refused.
+    batch: reports that cannot be opened, do not fit the survey or lack a ticket of the relay for
+    their view are omitted, and counted as refused.
+
+    Parameters
+    ----------
+    stored : StoredSurvey
+    batch : RelayedBatch
+    keys : SealingKeys, optional
+        The private keys of this collector.
+    tickets : TicketCheck, optional
+        Check of the tickets, for a survey that requires them.
 
     Raises
     ------
@@ -78,23 +90,49 @@ def open_relayed_batch(
     space, relay = survey.report_space, survey.relay
     if keys is None or relay is None or relay.sealing_key not in keys.public:
         raise _missing_key()
+    size = space.packed_size + ticket_size(survey)
     ids: list[bytes] = []
     cells: dict[bytes, bytes] = {}
+    spent: dict[bytes, bytes] = {}
+    refused: list[HalftruthError] = []
     for sealed in batch.relayed:
         try:
-            id_, packed = open_relayed(keys, stored.digest, sealed, space.packed_size)
-            space.check(space.unpack(packed), 0)
+            id_, content = open_relayed(keys, stored.digest, sealed, size)
+        except ReportError as error:
+            refused.append(error)
+            continue
+        packed, ticket = content[: space.packed_size], content[space.packed_size :]
+        try:
+            values = space.check(space.unpack(packed), 0)
+            ticket_id = None if tickets is None else _check_ticket(tickets, ticket, values)
+        except TicketRefused as error:
+            refused.append(error)
+            continue
         except ReportError:
+            refused.append(ReportError("does not fit the survey"))
             continue
         ids.append(id_.bytes)
-        cells.setdefault(id_.bytes, packed)
-    refused = len(batch.relayed) - len(ids)
+        if id_.bytes not in cells:
+            cells[id_.bytes] = packed
+            if ticket_id is not None:
+                spent[id_.bytes] = ticket_id
     return Batch(
         *(stored.id, stored.digest, ids, cells, {}),
         relayed=True,
         refused=refused,
         finished=batch.finished,
+        tickets=spent,
+        needs_tickets=tickets is not None,
     )
+
+
+def _check_ticket(tickets: TicketCheck, packed: bytes, values: Sequence[int]) -> bytes:
+    """Return the id of the ticket of a relayed report; TicketRefused if it is not its own."""
+    ticket = Ticket.from_bytes(packed)
+    why = tickets.check(ticket, values)
+    if why is not None:
+        raise TicketRefused(f"ticket: {why}", index=0)
+    return ticket.id
 
 
 def open_report(
@@ -128,7 +166,7 @@ def open_report(
     """
     from halftruth_shared.protocol.sealing import open_sealed
 
-    size = space.packed_size + (TICKET if with_ticket else 0)
+    size = space.packed_size + (ID + SECRET + CODE if with_ticket else 0)
     try:
         content, invitation = open_sealed(keys, digest, report.id, report.sealed, size, invited)
     except ReportError as error:

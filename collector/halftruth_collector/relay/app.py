@@ -7,10 +7,10 @@ from typing import cast
 
 from flask import Flask, Response, g
 from halftruth_shared import ParameterError, ReportError
-from halftruth_shared.protocol.reports import Receipt, SealedBatch
+from halftruth_shared.protocol.reports import IssuedTickets, Receipt, SealedBatch, TicketRequest
 from halftruth_shared.protocol.surveys import RelayedSurvey
 
-from ..errors import StaleDigest, StoreUnavailable, SurveyClosed, TooManyReports
+from ..errors import StaleDigest, StoreUnavailable, SurveyClosed, TooLarge, TooManyReports
 from ..intake.reading import read_batch
 from ..ops.metrics import Metrics
 from ..ops.settings import Config
@@ -36,10 +36,11 @@ RELAY = Audience("relay", "Send sealed reports that are passed on to a collector
 
 @dataclass(frozen=True, kw_only=True)
 class RelayService(Service):
-    """A relay, with its store and its intake."""
+    """A relay, with its store, its intake, and the limit of tickets from one address."""
 
     store: RelayStore
     intake: Intake
+    ticket_limit: ReportLimit
 
 
 def create_app(config: Config | None = None) -> Flask:
@@ -62,7 +63,7 @@ def create_app(config: Config | None = None) -> Flask:
     config = config or Config.from_environment()
     keys = key_file(config)
     metrics = Metrics(config.metrics_seconds or _RELEASE_SECONDS)
-    limit = ReportLimit(config.rate_limit)
+    limit, ticket_limit = ReportLimit(config.rate_limit), ReportLimit(config.rate_limit)
     store = RelayStore(config.database)
     stopping = threading.Event()
     relay = RelayService(
@@ -70,6 +71,7 @@ def create_app(config: Config | None = None) -> Flask:
         store=store,
         metrics=metrics,
         limit=limit,
+        ticket_limit=ticket_limit,
         key_file=keys,
         readiness=Readiness(store.database.check),
         background=Passing(store, stopping).run,
@@ -127,6 +129,32 @@ def add_reports(survey_id: str) -> Receipt:
         receipt = this.intake.keep(envelopes)
         visit.accepted = receipt.accepted
     return receipt
+
+
+@RELAY.call(
+    "POST",
+    "/v1/surveys/<survey_id>/tickets",
+    body=TicketRequest,
+    answer=IssuedTickets,
+    status=201,
+    shared=True,
+    errors=(SurveyClosed, StaleDigest, ReportError, TooLarge, TooManyReports, StoreUnavailable),
+)
+def issue_tickets(asked: TicketRequest, survey_id: str) -> IssuedTickets:
+    """Issue tickets.
+
+    The client draws a secret of 32 random bytes for each ticket and sends the commitment to it;
+    the ticket has an id, and the signature of this relay. The view of a report follows from id and
+    secret, so that neither side can choose it. There is a rate limit by address.
+    """
+    this = _relay()
+    with this.ticket_limit.visit() as visit:
+        survey = this.store.get(survey_id)
+        visit.charge(len(asked.commitments))
+        assert this.sealing_keys is not None  # noqa: S101  a relay has a file of keys
+        issued = this.store.tickets.issue(survey, asked, this.sealing_keys)
+        visit.accepted = len(issued)
+    return IssuedTickets(tickets=issued)
 
 
 RELAY.call("GET", "/healthz", answer=Health)(get_health)

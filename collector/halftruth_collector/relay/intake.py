@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from halftruth_shared import HalftruthError, ReportError
 from halftruth_shared.protocol.reports import Receipt, SealedBatch
 from halftruth_shared.protocol.sealing import SealingKeys, open_envelope
+from halftruth_shared.protocol.tickets import ticket_size
 from sqlalchemy import Connection
 
 from ..errors import SurveyClosed, UnknownSurvey
@@ -40,7 +41,8 @@ def open_envelopes(survey: RegisteredSurvey, batch: SealedBatch, keys: SealingKe
 
     A ReportError names the index of the first report that cannot be opened.
     """
-    size = survey.survey().report_space.packed_size
+    whole = survey.survey()
+    size = whole.report_space.packed_size + ticket_size(whole)
     sealed: dict[bytes, bytes] = {}
     for index, report in enumerate(batch.reports):
         try:

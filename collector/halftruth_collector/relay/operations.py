@@ -46,6 +46,7 @@ def register(
     *,
     url: str,
     keys: Collection[str],
+    tickets_keys: Collection[str] = (),
     digest: str | None = None,
     operator_keys: Collection[str] = (),
 ) -> RegisteredSurvey:
@@ -66,6 +67,8 @@ def register(
         Address of this relay.
     keys : collection of str
         Public keys of this relay.
+    tickets_keys : collection of str
+        Public keys by which this relay signs tickets.
     digest : str, optional
         Expected digest; by default that of the collector.
     operator_keys : collection of str
@@ -105,6 +108,12 @@ def register(
             "relay.key: its private key is not here; expected one of the file that"
             " HALFTRUTH_RELAY_KEYS names",
             field="relay.key",
+        )
+    if relay.tickets_key is not None and relay.tickets_key not in tickets_keys:
+        raise ParameterError(
+            "relay.tickets_key: its private key is not here; expected one that 'halftruth relay key"
+            " list' prints for the file that HALFTRUTH_RELAY_KEYS names",
+            field="relay.tickets_key",
         )
     # An empty batch, to check the token.
     empty = RelayedBatch(digest=survey.digest, relayed=[])

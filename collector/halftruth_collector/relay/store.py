@@ -17,6 +17,7 @@ from ..errors import UnknownSurvey
 from ..store.parsed import parsed_surveys
 from ..store.surveys import Closer, why_closed
 from ..store.tables import relay_reports, relay_surveys, surveys
+from .issuing import RelayTickets
 
 #: Status of a survey: accepts reports; closed; closed with reports released to be passed on; closed
 #: with too few reports for a batch; ids deleted.
@@ -47,6 +48,8 @@ class RegisteredSurvey:
     batch_unopened: int
     #: Whether no further batch is released until the operator agrees.
     is_stopped: bool
+    #: Number of tickets that were issued.
+    issued: int
 
     def survey(self) -> Survey:
         """Return the parsed survey."""
@@ -86,6 +89,7 @@ class RelayStore(OpenStore):
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
+        self.tickets = RelayTickets(self.database)
         self._cache: dict[str, RegisteredSurvey] = {}
         try:
             with self.database.reading() as connection:
@@ -99,6 +103,11 @@ class RelayStore(OpenStore):
         except BaseException:
             self.close()
             raise
+
+    def close(self) -> None:
+        """Write pending numbers of tickets, and close all connections."""
+        self.tickets.flush()
+        super().close()
 
     def get(self, id: str) -> RegisteredSurvey:
         """Return a survey.

@@ -44,7 +44,7 @@ from sqlalchemy import (
 )
 
 #: Version of these tables, the last one of `migrations/versions`.
-VERSION = "0003"
+VERSION = "0004"
 
 #: Outcomes of reports that were counted, and of reports that had been counted before.
 COUNTED, REPEATED = "counted", "repeated"
@@ -187,6 +187,8 @@ relay_surveys = Table(
     Column("batch_unopened", BigInteger, nullable=False, server_default="0"),
     # Whether no further batch is released until the operator agrees.
     Column("is_stopped", Boolean, nullable=False, server_default=false()),
+    # Number of tickets that were issued.
+    Column("issued", BigInteger, nullable=False, server_default="0"),
 )
 
 #: Ids of the reports that a relay accepted, until they are purged.

@@ -40,6 +40,11 @@ CAVEATS: Sentences = {
         " Nobody can choose the questions of a ticket. The others are of people who opened the form"
         " and left, or of someone who throws tickets away until one suits them."
     ),
+    "relay_tickets": lambda _, spent: (
+        f"{number(spent, 0)} reports came with a ticket of the relay. Nobody can choose the"
+        " questions of a ticket. The relay knows how many it has issued: `halftruth relay status`"
+        " prints it there."
+    ),
     "views": _views,
     "perturbed": lambda _: (
         "These are randomly perturbed reports, not answers; all estimates are computed from them."

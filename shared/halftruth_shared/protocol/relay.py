@@ -32,6 +32,9 @@ class Relay(
         X25519 public key of the relay, 64 hexadecimal digits.
     sealing_key : str
         X25519 public key of the collector, to which the inner reports are sealed.
+    tickets_key : str, optional
+        Ed25519 public key by which the relay signs tickets, 64 hexadecimal digits; None if reports
+        have no tickets.
     batch : int
         Minimum number of reports that the relay passes on together.
     release : {"closing", "batches"}
@@ -47,19 +50,24 @@ class Relay(
     sealing_key: str
     batch: int
     release: Literal["closing", "batches"] = "closing"
+    tickets_key: str | None = None
 
     def __post_init__(self) -> None:
         if not is_address(self.url):
             raise _fault(
                 "url", "an address with https:// (http:// on this machine) and no slash at its end"
             )
-        for name in ("key", "sealing_key"):
+        for name in ("key", "sealing_key", "tickets_key"):
+            if name == "tickets_key" and self.tickets_key is None:
+                continue
             try:
                 check_hexadecimal(f"relay.{name}", getattr(self, name))
             except ParameterError as error:
                 raise SurveyError(str(error), field=error.field) from None
         if self.key == self.sealing_key:
             raise _fault("key", "another key than sealing_key, held by another party")
+        if self.tickets_key in (self.key, self.sealing_key):
+            raise _fault("tickets_key", "another key than those that reports are sealed to")
         if type(self.batch) is not int or not _LEAST_BATCH <= self.batch <= _MOST_BATCH:
             raise _fault("batch", f"a whole number from {_LEAST_BATCH} to {_MOST_BATCH}")
         if self.release not in ("closing", "batches"):

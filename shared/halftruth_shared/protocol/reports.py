@@ -106,8 +106,8 @@ class Receipt(Message, frozen=True, kw_only=True, omit_defaults=True):
         int,
         Meta(
             ge=0,
-            description="Number of reports from a relay that cannot be decrypted or do not fit"
-            " the survey.",
+            description="Number of reports from a relay that cannot be decrypted, do not fit the"
+            " survey or lack a valid ticket.",
         ),
     ] = 0
 

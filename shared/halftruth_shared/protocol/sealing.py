@@ -16,7 +16,9 @@ from uuid import UUID
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from ..errors import KeyFileError, ParameterError, ReportError
 from .key_files import (
@@ -84,6 +86,13 @@ class SealingKeys:
     def public(self) -> tuple[str, ...]:
         """The public keys, newest first, each as 64 hexadecimal digits."""
         return tuple(key.public_key().public_bytes_raw().hex() for key in self._private)
+
+    def derive(self, purpose: bytes) -> tuple[bytes, ...]:
+        """Return 32 secret bytes of each key for another purpose, by HKDF-SHA256 (RFC 5869)."""
+        return tuple(
+            HKDF(SHA256(), 32, salt=None, info=purpose).derive(key.private_bytes_raw())
+            for key in self._private
+        )
 
     def _with_new(self) -> "SealingKeys":
         return SealingKeys(SealingKeys.create()._private + self._private)

@@ -7,6 +7,10 @@ commits to random bytes, its *secret*, before it knows the id of its ticket; the
 before it knows the secret. The view follows from both. Nobody else can spend the ticket, since the
 commitment hides the secret.
 
+The issuer is the collector, which recognizes its own tickets by a code, or the relay of the survey,
+whose signature the collector checks (:mod:`.signed_tickets`). The collector issues none then, since
+the request would tell it whose report has which id.
+
 The view follows neither from the id alone nor from an invitation: counts are kept by view, and the
 id is stored, so that it would name its report.
 """
@@ -16,18 +20,19 @@ import hmac
 import re
 import secrets
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ..errors import ReportError
 from ..mechanisms import Perturbation
 
-#: Numbers of bytes of a secret, of the id of a ticket, and of a collector's code.
-SECRET, ID, CODE = 32, 16, 32
+if TYPE_CHECKING:
+    from ..survey import Survey
 
-#: Number of bytes of the ticket in a sealed report.
-TICKET = ID + SECRET + CODE
+#: Numbers of bytes of a secret, of the id of a ticket, of a collector's code, and of a relay's.
+SECRET, ID, CODE, SIGNATURE = 32, 16, 32, 64
 
 #: First line of what a commitment is the hash of.
 _COMMITMENT = b"halftruth ticket 1\n"
@@ -47,7 +52,8 @@ class Ticket:
     secret : bytes
         Drawn by the client; the issuer sees it with the report alone, and does not keep it.
     code : bytes
-        By which the issuer recognizes that it issued `id` for the commitment to `secret`.
+        By which it is recognized that `id` was issued for the commitment to `secret`: that of a
+        collector, or the signature of a relay.
     """
 
     id: bytes
@@ -90,6 +96,13 @@ class Ticket:
         return cls(packed[:ID], secret, packed[ID:])
 
 
+def ticket_size(survey: "Survey") -> int:
+    """Return the number of bytes of a ticket in a sealed report; 0 if the survey has no tickets."""
+    if not survey.has_tickets:
+        return 0
+    return ID + SECRET + (CODE if survey.relay is None else SIGNATURE)
+
+
 def new_secret() -> bytes:
     """Draw the secret of a ticket from the operating system's randomness."""
     return secrets.token_bytes(SECRET)
@@ -116,24 +129,24 @@ def signed_bytes(digest: str, id: bytes, commitment: bytes) -> bytes:
     return bytes.fromhex(digest) + id + commitment
 
 
-def issue(key: bytes, digest: str, commitment: bytes) -> str:
+def issue(authenticate: Callable[[bytes], bytes], digest: str, commitment: bytes) -> str:
     """Issue a ticket for a commitment, and return the digits of its id and code.
 
     The id is drawn here, after the client has committed itself, from the operating system's
-    randomness.
+    randomness. `authenticate` returns the code of some bytes: those of :func:`signed_bytes`.
     """
     id_ = secrets.token_bytes(ID)
-    return (id_ + code_of(key, digest, id_, commitment)).hex()
+    return (id_ + authenticate(signed_bytes(digest, id_, commitment))).hex()
 
 
-def code_of(key: bytes, digest: str, id: bytes, commitment: bytes) -> bytes:
-    """Return a collector's code of a ticket: HMAC-SHA-256 with the key of the survey."""
-    return hmac.digest(key, signed_bytes(digest, id, commitment), "sha256")
+def code_by(key: bytes, message: bytes) -> bytes:
+    """Return a collector's code of some bytes: HMAC-SHA-256 with the key of the survey."""
+    return hmac.digest(key, message, "sha256")
 
 
 def is_issued(key: bytes, digest: str, ticket: Ticket) -> bool:
-    """Return whether a ticket was issued with a key, for the commitment to its secret."""
-    expected = code_of(key, digest, ticket.id, commit(digest, ticket.secret))
+    """Return whether a collector issued a ticket with a key, for the commitment to its secret."""
+    expected = code_by(key, signed_bytes(digest, ticket.id, commit(digest, ticket.secret)))
     return hmac.compare_digest(expected, ticket.code)
 
 

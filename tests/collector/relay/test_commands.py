@@ -2,10 +2,12 @@
 
 import json
 import os
+import tomllib
 
 import pytest
 from halftruth_collector.store.audit import ACTOR
 from halftruth_shared.protocol.sealing import SealingKeys
+from halftruth_shared.protocol.signed_tickets import TicketKeys
 from relays import Device
 
 
@@ -44,7 +46,7 @@ def test_a_survey_from_registration_to_purge(make, relay, relay_database, monkey
     parties.passing().look()
     said = relay("status")[1]
     fields = said.splitlines()[2].split()
-    assert fields == ["health", digest[:12], "withheld", "1", "0", "0", "2", parties.url]
+    assert fields == ["health", digest[:12], "withheld", "1", "0", "0", "–", "2", parties.url]
     assert "health: 1 reports are fewer than a batch, and are not passed on" in said
     assert relay("purge")[1] == "no survey that closed 30 days ago still has ids\n"
     words = ("purge", "--closed-for", "0", "--confirm", "health")
@@ -55,10 +57,12 @@ def test_a_survey_from_registration_to_purge(make, relay, relay_database, monkey
 
 def test_keys_are_created_and_listed(command, tmp_path):
     file = tmp_path / "keys.pem"
-    made = [command("relay", "key", "create", file)[1].strip() for _ in range(2)]
-    assert SealingKeys.read(file).public == tuple(reversed(made))
+    made = [tomllib.loads(command("relay", "key", "create", file)[1]) for _ in range(2)]
+    keys = SealingKeys.read(file)
+    assert [each["key"] for each in reversed(made)] == list(keys.public)
+    assert [each["tickets_key"] for each in reversed(made)] == list(TicketKeys(keys).public)
     listed = command("relay", "key", "list", file)[1]
-    assert all(key in listed for key in made)
+    assert all(key in listed for each in made for key in each.values())
 
 
 @pytest.mark.parametrize(

@@ -105,8 +105,8 @@ def add_reports(survey_id: str) -> Receipt:
     tickets, each new report needs one, except with an operator's token.
 
     A survey with a relay accepts reports only from the relay, by its token, until it is purged.
-    Reports that cannot be opened or do not fit the survey are counted as refused, and the others
-    are accepted.
+    Reports that cannot be opened, do not fit the survey or lack a ticket are counted as refused,
+    and the others are accepted.
     """
     this = collector()
     reports, bearer = this.store.reports, None
@@ -181,7 +181,8 @@ def issue_tickets(asked: TicketRequest, survey_id: str) -> IssuedTickets:
     The client draws a secret of 32 random bytes for each ticket and sends the commitment to it;
     the ticket has an id, and a code by which the collector recognizes it. The view of a report
     follows from id and secret, so that neither side can choose it. An unused invitation admits
-    three tickets. Without invitations there is a rate limit by address.
+    three tickets. Without invitations there is a rate limit by address. The tickets of a survey
+    with a relay are issued by the relay alone.
     """
     this = collector()
     surveys = this.store.surveys
@@ -219,14 +220,14 @@ def _prepare(stored: StoredSurvey, data: bytes, visit: Visit, bearer: StoredToke
     this = collector()
     _check_sender(stored, bearer)
     batch = read(data, stored, this.config.max_batch)
+    tickets = this.store.tickets.check_of(stored)
     if isinstance(batch, RelayedBatch):
-        return open_relayed_batch(stored, batch, this.sealing_keys)
+        return open_relayed_batch(stored, batch, this.sealing_keys, tickets)
     if _are_limited_by_invitations(stored, batch):
         visit.uncharged = len(batch.reports)
     else:
         visit.charge(len(batch.reports))
     reports = open_reports(stored, batch, this.sealing_keys)
-    tickets = this.store.tickets.check_of(stored)
     return check(
         *(stored.id, batch.digest, stored.survey().report_space, reports),
         sealed=isinstance(batch, SealedBatch),
