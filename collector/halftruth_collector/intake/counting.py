@@ -13,13 +13,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import NamedTuple, Protocol
 
 from halftruth_shared import HalftruthError
 from halftruth_shared.protocol.reports import Receipt, Report
 from halftruth_shared.protocol.terms import Terms
-from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, literal_column, select
-from sqlalchemy.sql import Select
+from sqlalchemy import Connection, func, select
 
 from ..errors import (
     DeadlinePassed,
@@ -33,10 +32,10 @@ from ..errors import (
     slug,
 )
 from ..store import reports as rows
-from ..store.database import Database, lock_compacted
+from ..store.database import Database, lock_compacted, run
 from ..store.reports import CountStore, DailyOutcomes
-from ..store.surveys import SurveyStore, read_terms, report_count, why_closed
-from ..store.tables import COUNTED, REPEATED, surveys, ticket_ids
+from ..store.surveys import Closer, SurveyStore, read_terms, report_count, why_closed
+from ..store.tables import COUNTED, REPEATED, ticket_ids
 from ..store.trials import clear_test, find_test_of
 from .batching import GroupCommit
 from .checking import (
@@ -74,6 +73,10 @@ _FREE_SHARD = f"""
 (SELECT shard FROM generate_series(0, {rows.SHARDS - 1}) AS shard
  WHERE pg_try_advisory_xact_lock({_SHARD_LOCK}, shard) LIMIT 1)
 """
+
+_COLUMNS = "number, id, digest, closed_by, terms, purged_at IS NOT NULL"
+_SURVEY_IN_SQLITE = f"SELECT {_COLUMNS}, 0 FROM surveys WHERE id = ?"
+_SURVEY_IN_POSTGRESQL = f"SELECT {_COLUMNS}, {_FREE_SHARD} FROM surveys WHERE id = %s FOR SHARE"
 
 
 class Observer(Protocol):
@@ -115,7 +118,6 @@ class ReportStore(CountStore):
             timeout=_TIMEOUT,
             on_queue_change=None if observer is None else observer.waiting,
         )
-        self._lock_survey = _survey_row(database.is_sqlite)
         #: Numbers of refused requests by survey and reason that are not yet written.
         self._refused: Counter[tuple[str, str]] = Counter()
         self._lock = threading.Lock()
@@ -194,7 +196,7 @@ class ReportStore(CountStore):
     def _write_refused(self, refused: Counter[tuple[str, str]]) -> None:
         with self._database.writing() as connection:
             for name in sorted({survey for survey, _ in refused}):
-                row = connection.execute(self._lock_survey, {"id": name}).first()
+                row = _lock_survey(connection, name)
                 if row is not None:
                     outcomes = {why: n for (survey, why), n in refused.items() if survey == name}
                     rows.add_outcomes(connection, row.number, row.shard or 0, outcomes)
@@ -240,7 +242,7 @@ class ReportStore(CountStore):
         begun: set[tuple[str, datetime]] = set()
         # Lock surveys, and write all rows below, in sorted order to avoid deadlocks.
         for name in sorted({item.survey_id for item in items}):
-            row = connection.execute(self._lock_survey, {"id": name}).first()
+            row = _lock_survey(connection, name)
             if row is not None:
                 terms = read_terms(row.terms).terms
                 # The time is read with the lock, so that no test report follows its clearing.
@@ -280,13 +282,25 @@ class ReportStore(CountStore):
         return outcomes, begun, omitted
 
 
+class _SurveyRow(NamedTuple):
+    """Locked row of a survey, and a free shard, if there is one."""
+
+    number: int
+    id: str
+    digest: str
+    closed_by: Closer | None
+    terms: str
+    is_purged: bool
+    shard: int | None
+
+
 @dataclass
 class _Plan:
     """State of one survey in a transaction, and the rows that the transaction will write.
 
     Attributes
     ----------
-    row : Row
+    row : _SurveyRow
         Row of the survey, locked (shared) against closing and replacing until the transaction ends.
     terms : Terms
     closed : str or None
@@ -312,7 +326,7 @@ class _Plan:
         Number of omitted reports of the survey's relay by reason.
     """
 
-    row: Row[*tuple[Any, ...]]
+    row: _SurveyRow
     terms: Terms
     closed: str | None
     now: datetime
@@ -375,28 +389,14 @@ class _Plan:
         rows.add_outcomes(connection, number, shard, self.outcomes)
 
 
-def _survey_row(is_sqlite: bool) -> Select[*tuple[Any, ...]]:
-    """Return the query for a survey and a free shard.
+def _lock_survey(connection: Connection, id: str) -> _SurveyRow | None:
+    """Lock the row of a survey against closing and replacing (FOR SHARE), and return it.
 
-    It locks the survey's row (FOR SHARE) against closing and replacing. Several transactions can
-    count reports of the survey at the same time.
+    Several transactions can count reports of the survey at the same time.
     """
-    shard: ColumnElement[int | None] = literal_column("0" if is_sqlite else _FREE_SHARD).label(
-        "shard"
-    )
-    return (
-        select(
-            surveys.c.number,
-            surveys.c.id,
-            surveys.c.digest,
-            surveys.c.closed_by,
-            surveys.c.terms,
-            surveys.c.purged_at,
-            shard,
-        )
-        .where(surveys.c.id == bindparam("id"))
-        .with_for_update(read=True)
-    )
+    statement = _SURVEY_IN_SQLITE if connection.dialect.name == "sqlite" else _SURVEY_IN_POSTGRESQL
+    found = run(connection, statement, (id,)).fetchall()
+    return _SurveyRow(*found[0]) if found else None
 
 
 @dataclass
@@ -475,7 +475,7 @@ def _check_survey(item: Batch, plan: _Plan, new: dict[bytes, bytes]) -> Halftrut
 
 def _check_open(item: Batch, plan: _Plan, new: dict[bytes, bytes]) -> HalftruthError | None:
     """Check that the survey accepts this number of new reports; duplicates are always accepted."""
-    if (item.ids and not new) or (item.relayed and plan.row.purged_at is None):
+    if (item.ids and not new) or (item.relayed and not plan.row.is_purged):
         return None
     survey = f"survey '{item.survey_id}'"
     if plan.closed in ("operator", "relay"):

@@ -6,7 +6,6 @@ import logging
 import resource
 import select
 import socket
-import sys
 import time
 from collections.abc import Callable, Iterable
 from importlib import import_module
@@ -23,6 +22,7 @@ from ..errors import StoreUnavailable
 from ..ops import logs
 from ..ops.settings import Config
 from .processes import GRACE
+from .threads import LastIdleFirst
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -42,10 +42,6 @@ _BODY_IN_MEMORY = 1_000_000
 #: Bytes of answers that wait for a client before further requests of its connection are handled;
 #: answers themselves are never written to a file.
 _UNREAD, _NEVER = 1_000_000, 2**62
-
-#: Thread switch interval in seconds. With Python's default of 5 ms, a report would wait ten times
-#: as long while an analysis is computed.
-_SWITCH = 0.0005
 
 #: Seconds without a turn of this thread after which the process ends, to be replaced.
 _HUNG = 60
@@ -70,7 +66,6 @@ def work(config: Config, program: str, listening: socket.socket, end: int, folde
     folder : Path
         Folder that the workers share.
     """
-    sys.setswitchinterval(_SWITCH)
     app = _create(config, program, end)
     if app is None:
         return
@@ -78,7 +73,7 @@ def work(config: Config, program: str, listening: socket.socket, end: int, folde
     server = waitress.create_server(
         _ClosedWhenStopping(app, service.stopping),
         sockets=[listening],
-        threads=_most_connections(),
+        _dispatcher=LastIdleFirst(_most_connections()),
         # It counts the listening socket and a pipe, too.
         connection_limit=_most_connections() + 2,
         channel_timeout=config.request_seconds,

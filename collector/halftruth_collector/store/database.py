@@ -8,7 +8,7 @@ import os
 import shutil
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -88,8 +88,11 @@ _ROOM = 2**20
 #: Beginnings of SQLite's names of errors that owners and modes of files can cause.
 _OF_ACCESS = ("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PERM")
 
-#: Attribute of an error of the driver with the database that it is of.
+#: Attribute of an error of the driver, and option of an engine, with their database.
 _DATABASE = "halftruth_database"
+
+#: Key of the information about a connection with the seconds for which it waits for locks.
+_WAITS = "halftruth_waits"
 
 #: Statement that writes a row without changing it.
 _UNCHANGED = "UPDATE alembic_version SET version_num = version_num"
@@ -145,6 +148,7 @@ class Database:
                 f"database: the driver {parsed.drivername} is not installed", field="database"
             ) from None
         event.listen(self.engine, "handle_error", self._mark)
+        self.engine.update_execution_options(**{_DATABASE: self})
         # By default, each statement of a PostgreSQL transaction sees a different snapshot.
         level = {} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
         self._readers = self.engine.execution_options(**level)
@@ -193,6 +197,8 @@ class Database:
         """Yield a cursor of the driver in autocommit mode, without a transaction."""
         with self._failures():
             connection = self.engine.raw_connection()
+            # The statements may change it.
+            connection.info.pop(_WAITS, None)
             try:
                 # An unfinished statement would block the next one.
                 with closing(connection.cursor()) as cursor:
@@ -336,6 +342,27 @@ class Database:
         self.engine.dispose()
 
 
+def run(connection: Connection, statement: str, parameters: Sequence[object] = ()) -> Any:
+    """Run a statement of the driver, and return its cursor, from which all rows must be fetched.
+
+    All statements that count reports are run in this way, since SQLAlchemy's context and result of
+    a statement take several times as long as SQLite takes for one report. Errors are the same.
+    """
+    errors = connection.dialect.loaded_dbapi.Error
+    try:
+        return _send(connection, statement, parameters)
+    except errors as error:
+        failed = DBAPIError.instance(None, None, error, errors, hide_parameters=True)
+        setattr(failed, _DATABASE, connection.get_execution_options()[_DATABASE])
+        raise failed from None
+
+
+def _send(connection: Connection, statement: str, parameters: Sequence[object]) -> Any:
+    cursor = connection.connection.cursor()
+    cursor.execute(statement, parameters)
+    return cursor
+
+
 def advisory_lock(connection: Connection) -> None:
     """Take the lock on migrations, imports and revocations until this transaction ends."""
     # SQLite has one writer anyway.
@@ -472,10 +499,12 @@ def _prepare_sqlite(engine: Engine, url: URL) -> None:
         # Take the write lock at once: a read lock cannot be upgraded while another one writes.
         seconds = connection.get_execution_options().get("halftruth_lock_timeout")
         if seconds is None:
-            connection.exec_driver_sql("BEGIN")
+            run(connection, "BEGIN")
             return
-        connection.exec_driver_sql(f"PRAGMA busy_timeout = {1000 * seconds}")
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        if connection.info.get(_WAITS) != seconds:
+            run(connection, f"PRAGMA busy_timeout = {1000 * seconds}")
+            connection.info[_WAITS] = seconds
+        run(connection, "BEGIN IMMEDIATE")
 
 
 def _enable_wal(cursor: Any) -> None:

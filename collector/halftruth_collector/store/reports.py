@@ -9,15 +9,16 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from functools import lru_cache
 from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, CursorResult, Select, Table, func, select
+from sqlalchemy import Connection, Select, Table, func, select
 from sqlalchemy.exc import IntegrityError
 
 from ..counts import Counts
-from .database import Database
+from .database import Database, run
 from .surveys import StoredSurvey, find
 from .tables import COUNTED, REPEATED, cells, daily_outcomes, report_ids, sum_shards, surveys
 
@@ -270,8 +271,8 @@ def add_invitations(connection: Connection, survey: int, hashes: Iterable[bytes]
 
 def delete_invitations(connection: Connection, survey: int, hashes: Iterable[bytes]) -> int:
     """Delete spent or withdrawn invitations, and return their number."""
-    result = _execute(connection, _DELETE_INVITATIONS, (survey,), hashes)
-    return 0 if result is None else result.rowcount
+    cursor = _execute(connection, _DELETE_INVITATIONS, (survey,), hashes)
+    return 0 if cursor is None else int(cursor.rowcount)
 
 
 def add_outcomes(
@@ -284,7 +285,7 @@ def add_outcomes(
     for name, count in sorted(outcomes.items()):
         if count:
             parameters = (survey, shard, day, name, count)
-            connection.exec_driver_sql(_in_dialect(connection, _ADD_OUTCOMES), parameters)
+            run(connection, _in_dialect(_ADD_OUTCOMES, connection.dialect.name), parameters)
 
 
 def _returned(
@@ -294,8 +295,8 @@ def _returned(
     values: Iterable[bytes],
     table: Table | None = None,
 ) -> set[bytes]:
-    result = _execute(connection, statement, (survey,), values, table)
-    return set() if result is None else set(result.scalars().all())
+    cursor = _execute(connection, statement, (survey,), values, table)
+    return set() if cursor is None else {value for (value,) in cursor.fetchall()}
 
 
 def _execute(
@@ -304,20 +305,28 @@ def _execute(
     parameters: tuple[Any, ...],
     values: Iterable[bytes],
     table: Table | None = None,
-) -> CursorResult[Any] | None:
-    """Run a statement for sorted values of the same size; do nothing without values."""
+) -> Any:
+    """Run a statement for sorted values of the same size; do nothing without values.
+
+    Returns the cursor of the driver; None without values.
+    """
     in_order = sorted(values)
     if not in_order:
         return None
-    size = len(in_order[0])
-    starts = _STARTS[connection.dialect.name].format(size=size)
-    rows = f"(SELECT substr(?, start, {size}) AS value FROM {starts}) AS given"
-    column = "" if table is None else list(table.primary_key)[-1].name
-    text = _in_dialect(connection, statement.format(rows=rows, table=table, column=column))
+    text = _for_values(statement, len(in_order[0]), table, connection.dialect.name)
     packed = b"".join(in_order)
-    return connection.exec_driver_sql(text, (*parameters, packed, len(packed)))
+    return run(connection, text, (*parameters, packed, len(packed)))
 
 
-def _in_dialect(connection: Connection, statement: str) -> str:
+@lru_cache(maxsize=256)
+def _for_values(statement: str, size: int, table: Table | None, dialect: str) -> str:
+    """Return a statement for values of a size, with the placeholders of the driver."""
+    rows = f"(SELECT substr(?, start, {size}) AS value FROM {_STARTS[dialect]}) AS given"
+    column = "" if table is None else list(table.primary_key)[-1].name
+    whole = statement.format(rows=rows.format(size=size), table=table, column=column)
+    return _in_dialect(whole, dialect)
+
+
+def _in_dialect(statement: str, dialect: str) -> str:
     """Return a statement with the placeholders of the driver."""
-    return statement if connection.dialect.name == "sqlite" else statement.replace("?", "%b")
+    return statement if dialect == "sqlite" else statement.replace("?", "%b")

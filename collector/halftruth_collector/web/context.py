@@ -151,9 +151,8 @@ def forget_bearer(_: BaseException | None) -> None:
 
 def answer(message: Message, status: int = 200) -> Response:
     """Return a JSON response with a message, which must not be cached."""
-    response = Response(encode(message), status, mimetype="application/json")
-    response.headers["Cache-Control"] = "no-store"
-    return response
+    headers = {"Cache-Control": "no-store"}
+    return Response(encode(message), status, headers, content_type="application/json")
 
 
 def get_counts(survey_id: str) -> AnalysisContext:

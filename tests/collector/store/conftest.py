@@ -18,9 +18,10 @@ from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import TooLarge
 from halftruth_collector.intake.checking import Batch
+from halftruth_collector.store import database as transactions
 from halftruth_shared import Survey
 from halftruth_shared.protocol.reports import Report
-from sqlalchemy import Engine, event
+from sqlalchemy import Connection, Engine, event
 from wire import PATIENCE, wait_until
 
 
@@ -174,10 +175,19 @@ def statements(engine: Engine, then: Callable[[str], None]) -> Iterator[None]:
     def commit(_: Any) -> None:
         then("COMMIT")
 
+    send = transactions._send
+
+    def note(connection: Connection, text: str, parameters: Any) -> Any:
+        if connection.engine.pool is engine.pool:
+            then(text)
+        return send(connection, text, parameters)
+
     event.listen(engine, "before_cursor_execute", statement)
     event.listen(engine, "commit", commit)
     try:
-        yield
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(transactions, "_send", note)
+            yield
     finally:
         event.remove(engine, "before_cursor_execute", statement)
         event.remove(engine, "commit", commit)

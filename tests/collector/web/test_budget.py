@@ -330,3 +330,15 @@ def test_no_computation_runs_long_after_its_deadline(served, numbered, design):
             sys.setprofile(before)
         numbered.last.note()
         assert 0 < numbered.last.most < MOST_CALLS, path
+
+
+def test_threads_switch_often_only_while_something_is_computed():
+    usual = sys.getswitchinterval()
+    switches = budget.FrequentSwitches()
+    with switches:
+        assert sys.getswitchinterval() == pytest.approx(0.0005)
+        with ThreadPoolExecutor(1) as other:
+            other.submit(switches.__enter__).result()
+            other.submit(switches.__exit__).result()
+        assert sys.getswitchinterval() == pytest.approx(0.0005)
+    assert sys.getswitchinterval() == pytest.approx(usual)
