@@ -204,7 +204,7 @@ for (const [name, [document, { views = [undefined], bare = [], proved = [] } = {
       assert.equal(text(survey.mechanism.fit(drawn)), text(extremes(kept)));
       const promised = protection(survey, new Set(bare.map((j) => `a${j}`)));
       const [rarely, sentence] = happening(promised, survey, words, drawn);
-      const [, figure, base] = sentence.match(/Reports that match [^:]*: (.*) of ([\d,]+)\.$/);
+      const [, figure, base] = sentence.match(/Reports that match [^:]*: (.*) of ([\d,]+)\. Others cannot see which\.$/);
       const [low, high = low] = figure.replace("from ", "").split(" to ");
       within(extremes(kept).least, read(low, Number(base)), sentence);
       within(extremes(kept).most, read(high, Number(base)), sentence);

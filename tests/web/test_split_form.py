@@ -168,13 +168,13 @@ def test_the_drawn_view_is_asked_and_reported_accessibly(live, visit, survey):
     expect(code).to_have_text(f"Sent as code {symbol}.")
     page.get_by_text("How often this report is sent").first.click()
     expect(often).to_contain_text(
-        "people with the same answer to “How old are you?” send exactly this report, if theirs is"
+        "people with your answer to “How old are you?” send exactly this report, if theirs is"
         " about the same questions"
     )
     expect(page.locator(".often dd").first).to_contain_text("do not say how sure others can be")
     anyone_can_use(found, "split-often")
     assert learnt.startswith(
-        "Suppose 5 of 100 people with the same answer to “How old are you?” have a secret."
+        "Suppose 5 of 100 people with your answer to “How old are you?” have a secret."
     )
     assert "hush" not in found.traffic()
     assert found.said == []

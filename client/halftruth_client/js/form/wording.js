@@ -191,7 +191,7 @@ export class Wording {
     if (hidden === 0) return sentences;
     if (whole === null) return [...sentences, this.say("unbounded")];
     const isAll = unperturbed.length + provable.length === 0;
-    const whose = isAll ? this.say("whole") : this.say("others", { same: this.same(protection, schema) });
+    const whose = isAll ? this.say("whole") : this.say("others", { same: this.same(protection, schema, undefined, "same") });
     const epsilon = this.point(String(whole.epsilon));
     sentences.push(this.say("promise", { whose, epsilon, ...this.figures(prior, whole) }));
     if (single !== null) {
@@ -251,18 +251,18 @@ export class Wording {
 
   /** What the people have in common that the bounds of a survey compare: their unperturbed answers, and
    * answers that a report proves. With a report, the proved answers are known. Empty if nothing.
-   * @type {(protection: Protection, schema: Schema, report?: readonly number[]) => string} */
-  same({ unperturbed, provable }, { attributes }, report) {
+   * @type {(protection: Protection, schema: Schema, report?: readonly number[], key?: "same" | "sameAsYours") => string} */
+  same({ unperturbed, provable }, { attributes }, report, key = "sameAsYours") {
     const proves = (/** @type {Attribute} */ { name, categories }, /** @type {number} */ j) =>
       provable.some((each) => each.name === name && (!report || categories[report[j]] === each.answer));
     const proved = attributes.filter(proves);
     const count = unperturbed.length + proved.length;
     if (count === 0) return "";
     const sent = this.labels(report ? [...unperturbed, ...proved] : unperturbed);
-    if (report || proved.length === 0) return this.say("same", { labels: sent, count });
+    if (report || proved.length === 0) return this.say(key, { labels: sent, count });
     const where = this.say("whereProved", { labels: this.labels(proved), count: proved.length });
     const labels = unperturbed.length > 0 ? this.say("andTo", { sent, proved: where }) : where;
-    return this.say("same", { labels, count });
+    return this.say(key, { labels, count });
   }
 
   /** The sentence that introduces numbers of people.

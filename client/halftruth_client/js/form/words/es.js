@@ -62,8 +62,8 @@ export default {
   contact: "Contacto",
   privacyNotice: "Aviso de privacidad",
   protection: "Cómo se protegen sus respuestas",
-  chance: "Este dispositivo cambia sus respuestas al azar y envía solo el resultado, su informe. Informes que corresponden a las respuestas: {figure}.",
-  chanceOthers: "Este dispositivo cambia sus demás respuestas al azar antes de enviar su informe. Informes que corresponden a estas respuestas: {figure}.",
+  chance: "Este dispositivo cambia sus respuestas al azar y envía solo el resultado, su informe. Informes que corresponden a las respuestas: {figure}. Los demás no pueden ver cuáles.",
+  chanceOthers: "Este dispositivo cambia sus demás respuestas al azar antes de enviar su informe. Informes que corresponden a estas respuestas: {figure}. Los demás no pueden ver cuáles.",
   collapsed: "En un informe sobre varias preguntas, su respuesta a {label} cuenta solo por su grupo: {groups}.",
   certain: "Nadie que recoja, robe o exija los datos puede saber con certeza por su informe qué respondió usted.",
   certainMostly: "Aparte de las respuestas indicadas arriba, nadie que recoja, robe o exija los datos puede saber con certeza por su informe qué respondió usted.",
@@ -95,7 +95,7 @@ export default {
   forgetYes: "Sí, empezar de nuevo",
   learn: "¿Qué pueden saber otros de usted?",
   suppose: "Supongamos que {count} de cada 100 personas{same} tienen un secreto. De 100 personas, cuántas lo tienen…",
-  commoner: "Si lo tienen {before} de 100, pueden ser más: como mucho {after}.",
+  commoner: "Con un secreto más frecuente el número es mayor: si lo tienen {before} de 100, como mucho {after}.",
   atMost: "como mucho {count}",
   before: "antes de que nadie responda",
   after: "si envían el mismo informe que usted",
@@ -108,6 +108,10 @@ export default {
   same: {
     one: " con la misma respuesta a {labels}",
     other: " con las mismas respuestas a {labels}",
+  },
+  sameAsYours: {
+    one: " con la misma respuesta que usted a {labels}",
+    other: " con las mismas respuestas que usted a {labels}",
   },
   whereProved: {
     one: "{labels} (si un informe la demuestra)",

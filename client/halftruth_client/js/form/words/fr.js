@@ -62,8 +62,8 @@ export default {
   contact: "Nous contacter",
   privacyNotice: "Protection des données",
   protection: "Comment vos réponses sont protégées",
-  chance: "Cet appareil modifie vos réponses au hasard et n’envoie que le résultat, votre rapport. Rapports qui correspondent aux réponses : {figure}.",
-  chanceOthers: "Cet appareil modifie vos autres réponses au hasard avant d’envoyer votre rapport. Rapports qui correspondent à ces réponses : {figure}.",
+  chance: "Cet appareil modifie vos réponses au hasard et n’envoie que le résultat, votre rapport. Rapports qui correspondent aux réponses : {figure}. Les autres ne peuvent pas voir lesquels.",
+  chanceOthers: "Cet appareil modifie vos autres réponses au hasard avant d’envoyer votre rapport. Rapports qui correspondent à ces réponses : {figure}. Les autres ne peuvent pas voir lesquels.",
   collapsed: "Dans un rapport sur plusieurs questions, votre réponse à {label} ne compte que par son groupe : {groups}.",
   certain: "Personne, en recueillant, volant ou exigeant les données, ne peut en déduire avec certitude ce que vous avez répondu.",
   certainMostly: "Hormis les réponses indiquées ci-dessus, personne, en recueillant, volant ou exigeant les données, ne peut en déduire avec certitude ce que vous avez répondu.",
@@ -95,7 +95,7 @@ export default {
   forgetYes: "Oui, recommencer",
   learn: "Que peut-on apprendre sur vous ?",
   suppose: "Supposons que {count} personnes sur 100{same} aient un secret. Sur 100 personnes, combien l’ont…",
-  commoner: "Si {before} sur 100 l’ont, ce peut être plus : au plus {after}.",
+  commoner: "Pour un secret plus fréquent, le nombre est plus grand : si {before} sur 100 l’ont, au plus {after}.",
   atMost: "au plus {count}",
   before: "avant toute réponse",
   after: "si elles envoient le même rapport que vous",
@@ -108,6 +108,10 @@ export default {
   same: {
     one: " qui ont donné la même réponse à {labels}",
     other: " qui ont donné les mêmes réponses à {labels}",
+  },
+  sameAsYours: {
+    one: " qui ont donné la même réponse que vous à {labels}",
+    other: " qui ont donné les mêmes réponses que vous à {labels}",
   },
   whereProved: {
     one: "{labels} (si un rapport la prouve)",
