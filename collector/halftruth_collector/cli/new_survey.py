@@ -24,6 +24,13 @@ T = TypeVar("T")
 #: Answers that are a range of numbers, such as "18 to 99".
 _RANGE = re.compile(r"(-?\d{1,15})\s*(?:to|–|-)\s*(-?\d{1,15})", re.ASCII)
 
+#: English words that begin or end questions and do not tell them apart.
+_QUESTION_WORDS = re.compile(
+    r"an?|are|been|can|did|do|does|feel|had|has|have|how|is|many|much|often|the|was|were|what|which"
+    r"|will|would|your?",
+    re.IGNORECASE,
+)
+
 _FORMAT = "expected as in 'Do you smoke?: no, yes' or 'How old are you?: 18 to 99'"
 
 _HEADING = (
@@ -179,7 +186,7 @@ def _parse_question(text: str, taken: Collection[str]) -> dict[str, Any]:
     categories = _split(answers)
     if not found or not label or not categories:
         raise ParameterError(f"question: {_FORMAT}", field="question")
-    question: dict[str, Any] = {"name": make_name(label.rstrip("?").strip(), taken), "label": label}
+    question: dict[str, Any] = {"name": make_name(_shorten(label), taken), "label": label}
     numbers = _RANGE.fullmatch(answers)
     if numbers:
         low, high = map(int, numbers.groups())
@@ -194,6 +201,17 @@ def _parse_question(text: str, taken: Collection[str]) -> dict[str, Any]:
     except msgspec.ValidationError:
         raise ParameterError(f"question: {_FORMAT}", field="question") from None
     return question
+
+
+def _shorten(label: str) -> str:
+    """Return a question without the words that begin or end many questions, as a name in tables.
+
+    >>> [*map(_shorten, ["Do you smoke?", "How old are you?", "How often do you drink?", "Sex"])]
+    ['smoke', 'old', 'drink', 'Sex']
+    """
+    every = label.rstrip("?").split()
+    kept = [i for i, word in enumerate(every) if not _QUESTION_WORDS.fullmatch(word)]
+    return " ".join(every[kept[0] : kept[-1] + 1] if kept else every)
 
 
 def _split(text: str) -> list[str]:

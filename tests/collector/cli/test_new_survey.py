@@ -30,12 +30,12 @@ def test_five_answers_make_a_survey_with_the_wanted_tables_and_its_headline():
     survey = read_survey("health-at-work.toml")
     assert (survey.id, survey.title) == ("health-at-work", "Health at work")
     smokes, sex, age = survey.schema.attributes
-    assert (smokes.name, smokes.label, smokes.ordered) == ("Do-you-smoke", "Do you smoke?", True)
+    assert (smokes.name, smokes.label, smokes.ordered) == ("smoke", "Do you smoke?", True)
     assert (sex.categories, sex.ordered) == (("female", "male"), False)
     assert (age.kind, len(age.categories)) == ("number", 5)
     text = Path("health-at-work.toml").read_text(encoding="utf-8")
     assert text.startswith("# A survey of halftruth")
-    tables = '[[mechanism.tables]]\nof = ["Do-you-smoke"]\nby = ["Sex", "How-old-are-you"]\n'
+    tables = '[[mechanism.tables]]\nof = ["smoke"]\nby = ["Sex", "old"]\n'
     assert tables in text
     first, headline, more = done.stdout.splitlines()
     assert first == "health-at-work: 3 questions in health-at-work.toml"
@@ -47,8 +47,8 @@ def test_the_same_survey_is_written_from_options_without_questions():
     run("asked.toml", typed=["Health", SMOKES, SEX, AGE, "", "Sex,3", "1", "4000"])
     options = [f"--question={each}" for each in (SMOKES, SEX, AGE)]
     done = run(
-        *("given.toml", "--title=Health", *options, "--group=2", "--group=How-old-are-you"),
-        *("--wanted=Do-you-smoke", "--respondents=4000"),
+        *("given.toml", "--title=Health", *options, "--group=2", "--group=old"),
+        *("--wanted=smoke", "--respondents=4000"),
     )
     assert (done.exit_code, done.stderr) == (0, "")
     assert Path("given.toml").read_bytes() == Path("asked.toml").read_bytes()
@@ -68,7 +68,7 @@ def test_a_mistake_is_explained_and_asked_again():
     assert len(complaints) == 5
     assert complaints[0].startswith("halftruth: question: expected as in")
     assert "group: there is no question '7'" in complaints[-1]
-    assert read_survey("health.toml").schema.names == ("Do-you-smoke", "Sex")
+    assert read_survey("health.toml").schema.names == ("smoke", "Sex")
 
 
 @pytest.mark.parametrize(

@@ -234,9 +234,12 @@ def _ask_fewer(chosen: Chosen, redesign: _Redesign) -> Iterator[str]:
         return
     few, many = 2, len(free)
     if within(few) > wanted:
+        # A margin that is hardly larger than the wanted one looks the same.
+        with_two = points(within(few))
+        also = f"{'more than ' * (with_two == half_width(wanted))}{with_two}"
         yield (
             f"No number of questions gives {half_width(wanted)} for shares within groups: with two"
-            f" questions it is {points(within(few))}. It takes more respondents."
+            f" questions it is {also}. It takes more respondents."
         )
         return
     while many - few > 1:

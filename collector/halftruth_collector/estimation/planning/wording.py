@@ -29,6 +29,9 @@ NAMES: dict[Planned, str] = {
     "odds_ratio": "odds ratio, a factor",
 }
 
+#: An odds ratio with a larger factor as its margin is unknown.
+_LARGEST_FACTOR = 100.0
+
 #: Text for a margin that is undetermined.
 _UNKNOWN = "unknown"
 
@@ -251,7 +254,7 @@ def formatted(quantity: Planned, width: float | None) -> str:
         case "detectable_association" | "detectable_correlation":
             return number(float(f"{width:.2g}"))
         case "odds_ratio":
-            return number(float(f"{width:.3g}"))
+            return _UNKNOWN if width > _LARGEST_FACTOR else number(float(f"{width:.3g}"))
     if quantity == "mean" and width < UNDETERMINED:
         return f"±{percent(width, 1)}"
     return points(width)
