@@ -20,7 +20,7 @@ def notify(state: Path, store: Store) -> None:
 
     A timer runs this, at most once an hour. The address is HALFTRUTH_HOOK_URL, and the file
     HALFTRUTH_HOOK_KEY has the key of the signatures. STATE is a file for what was sent; the first
-    run creates it, and sends nothing about what was so before.
+    run creates it, and sends nothing about earlier events.
     """
     config = Config.from_environment(only=["hook_url", "hook_key", "hook_silent_days"])
     if config.hook_url is None or config.hook_key is None:

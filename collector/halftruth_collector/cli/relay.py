@@ -174,7 +174,7 @@ def close(survey: str, confirm: str | None, database: str) -> None:
 def resume(survey: str, database: str) -> None:
     """Release further batches of SURVEY after a stop.
 
-    A relay stops after a batch of which the collector could not open many reports.
+    A relay stops after a batch with many reports that the collector could not open.
     """
     from ..relay import operations
     from ..relay.store import open_existing_relay

@@ -68,7 +68,7 @@ def _answers(audit: Audit) -> Section | None:
     shown, has_pilot = _most_revealed(audit), audit.pilot is not None
     header = ["question", "answer", "before"]
     header += ["knows the population: on average", "knows the population: at most"] * has_pilot
-    header += ["knows all other answers: at most", "knows anything else: at most"]
+    header += ["knows all other answers: at most", "anybody else: at most"]
     rows = [
         (
             answer.question,
@@ -319,7 +319,7 @@ def _results(audit: Audit) -> Section | None:
             "The questions of a report follow from a ticket, which nobody can choose. Someone who"
             " makes up reports can send those with the largest weights among what their tickets"
             " admit, and nothing in a report shows that it is false. The weight is the mean over"
-            " tickets; those with questions that weigh more are rarer to the same degree."
+            " tickets; tickets with heavier questions are proportionally rarer."
         )
     reports = audit.respondents
     false = {influence.length: influence for influence in audit.false_reports}

@@ -381,8 +381,8 @@ def _offer_unlist(state: SurveyState) -> Offer | None:
     if not state.listed:
         return None
     return Offer(
-        "It is on the front page. Unlisted, only those find it who know its address; that is no"
-        " access control.",
+        "It is on the front page. If it is unlisted, only people who know its address find it;"
+        " this is not access control.",
         "Unlist the survey",
     )
 
