@@ -79,6 +79,10 @@ class NoReports(EstimateError):
     """No reports have been counted yet, so nothing can be estimated."""
 
 
+class NotReportedYet(EstimateError):
+    """No report is about these questions yet, as each is about a few drawn at random."""
+
+
 def listing(options: Sequence[str], limit: int = 8) -> str:
     """List names of accepted values, cut after `limit` entries.
 

@@ -144,15 +144,16 @@ def test_the_association_map_links_to_cross_tabulations(analyst, filled):
 def test_choosing_a_question_lists_its_answers(analyst, filled):
     page = analyst.page
     page.goto(f"{filled.url}/results/work/comparison")
-    page.get_by_label("Question").select_option("How often do you drink? (drinks)")
-    answer = page.get_by_label("Answer")
+    question = page.get_by_label("Question", exact=True)
+    question.select_option("How often do you drink? (drinks)")
+    answer = page.get_by_label("Answer", exact=True)
     assert answer.locator("option").all_text_contents() == list(SCHEMA.attributes[1].categories)
     answer.select_option("drinks=daily-hush")
     page.get_by_label("Groups", exact=True).select_option("smoker")
     page.get_by_role("button", name="Show").click()
     expect(page.locator(".answer")).to_contain_text("daily-hush")
     assert "answer=drinks%3Ddaily-hush" in page.url
-    expect(page.get_by_label("Question")).to_have_value("How often do you drink? (drinks)")
+    expect(question).to_have_value("How often do you drink? (drinks)")
 
 
 def test_the_menu_is_collapsed_on_a_phone_and_open_on_wide_screens(filled, visit):
@@ -248,7 +249,7 @@ def test_the_list_of_surveys_names_the_findings_of_each(analyst, filled):
 
 def test_the_survey_page_shows_counts_and_links_to_analyses(analyst, filled):
     page = analyst.page
-    expect(page.get_by_role("cell", name="3000")).to_be_visible()
+    expect(page.get_by_role("cell", name="3\u202f000")).to_be_visible()
     expect(page.get_by_role("figure", name="Answers")).to_be_visible()
     table = page.get_by_role("region", name="Overview as a table")
     expect(table.get_by_role("cell", name="yes-hush")).to_be_visible()

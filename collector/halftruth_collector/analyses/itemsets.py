@@ -172,14 +172,14 @@ def state(result: Result[ItemsetsQuery], claim: Claim, labels: Labels) -> str:
         )
     if claim.kind == "associated":
         return (
-            f"{number(len(claim.rows), 0)} of {count} itemsets of two answers or more depart"
-            " significantly from independence (false discovery rate"
-            f" {percent(claim.rate, 1)})."
+            f"{number(len(claim.rows), 0) if claim.rows else 'None'} of {count} itemsets of two"
+            f" answers or more depart{'' if len(claim.rows) > 1 else 's'} significantly from"
+            f" independence (false discovery rate {percent(claim.rate)})."
         )
     if claim.kind == "frequent":
         return (
             f"{number(len(claim.rows), 0)} of {count} itemsets are significantly frequent"
-            f" ({threshold} or more; false discovery rate {percent(claim.rate, 1)})."
+            f" ({threshold} or more; false discovery rate {percent(claim.rate)})."
         )
     surest = labels.quoted_items(result.rows[claim.rows[0]]["itemset"])
     return (

@@ -1,6 +1,7 @@
 """Distribution of every question, including questions with multiple response."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from halftruth_shared import Attribute, HalftruthError
 from halftruth_shared.analyses.overview import OverviewQuery
 from halftruth_shared.attribute import OPTION
 from halftruth_shared.deadlines import check_deadline
+from halftruth_shared.errors import NotReportedYet
 from halftruth_shared.results import (
     QUANTITIES,
     Block,
@@ -17,6 +19,7 @@ from halftruth_shared.results import (
     Result,
     Show,
     note,
+    warning,
 )
 from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.showing import report_count
@@ -26,7 +29,7 @@ from ..estimation.bounds import TOO_SMALL, normal_quantile
 from ..estimation.estimates import Estimates, shares_of_table
 from ..estimation.intervals import SHARE, mean_of
 from ..estimation.options import chosen_code, mean_number, mean_share
-from ..estimation.reliability import RELIABILITIES
+from ..estimation.reliability import NOT, RELIABILITIES
 from ..estimation.table import Table
 from .base import Analysis, AnalysisContext, RowBuilder
 from .deciding import AtLevel
@@ -37,6 +40,9 @@ MAX_ANSWERS = 100
 
 #: Answer for choosing no option of a multiple-response question; no name contains spaces.
 NONE = "none of these"
+
+#: Reason why a question has no shares although there are reports.
+NOT_REPORTED = "no report is about this question yet"
 
 #: Largest number of options for which the mean number is estimated, from tables of all pairs.
 MAX_OPTIONS = 32
@@ -80,6 +86,12 @@ def _question(counted: AnalysisContext, query: OverviewQuery, name: str) -> tupl
     """Return the shares of answers and of missing values, with a note on their precision."""
     attribute = counted.survey.schema.attributes[counted.survey.schema.position(name)]
     parts: list[_Part] = []
+    try:
+        counted.of_all.table([name])
+    except NotReportedYet:
+        return _not_reported(
+            [each for each in attribute.categories if each not in attribute.missing], name
+        )
     for quantity, source in (("share", counted.estimator), ("missing", counted.of_all)):
         categories = source.schema.attributes[source.schema.position(name)].categories
         missing = np.isin(categories, attribute.missing)
@@ -92,6 +104,14 @@ def _question(counted: AnalysisContext, query: OverviewQuery, name: str) -> tupl
             precision = caveats[0]
             parts += _effective([effective_reports(found)])
     return parts, precision
+
+
+def _not_reported(answers: Sequence[str], name: str) -> tuple[Any, ...]:
+    """Return undefined shares of a question that no report is about yet."""
+    unknown = Estimates.numbers(QUANTITIES["share"], [np.nan] * len(answers), NOT_REPORTED)
+    return [(unknown.columns(), answers)], warning(
+        "precision", reliability=RELIABILITIES[NOT], question=name
+    )
 
 
 def _effective(known: Sequence[float | None]) -> list[_Part]:
@@ -107,6 +127,11 @@ def _multiple_response(
     """Return the shares of the options of a multiple-response question."""
     estimator = counted.estimator
     options, every = estimator.schema.options[name], counted.survey.schema.options[name]
+    try:
+        for option in options:
+            counted.of_all.table([option.name])
+    except NotReportedYet:
+        return _not_reported([str(option.option) for option in options], name)
     shares = [share_columns(estimator, [each.name], query, question=name) for each in options]
     chosen = EstimateColumns.concatenate(
         [
@@ -131,10 +156,13 @@ def _multiple_response(
         if not none:
             caveats.append(note("none unknown", question=name))
         if not guess and len(options) <= MAX_OPTIONS:
-            parts.append((_mean_number(counted, query, options), None))
+            # Reports may not be about each pair of options yet.
+            with suppress(NotReportedYet):
+                parts.append((_mean_number(counted, query, options), None))
     parts += _effective([effective_reports(found) for found, _ in shares])
     if not guess and len(options) <= MAX_OPTIONS:
-        parts += _missing(counted, query, options)
+        with suppress(NotReportedYet):
+            parts += [*_missing(counted, query, options)]
     return parts, *caveats
 
 

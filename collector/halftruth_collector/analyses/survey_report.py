@@ -19,7 +19,7 @@ from halftruth_shared.results import (
     Labels,
     Result,
 )
-from halftruth_shared.results.caveats import few
+from halftruth_shared.results.caveats import folded
 from halftruth_shared.results.charts import Chart
 from halftruth_shared.results.claims import Claim
 from halftruth_shared.results.layout import Arranged, Cell, Grid, in_words
@@ -53,8 +53,8 @@ _CONFIDENCE = 0.95
 #: How the correlation of two scales is named, beside shares.
 _CORRELATION = "correlation"
 
-#: Largest numbers of listed associations, of those among the findings, and of named questions.
-_SHOWN, _FOUND, _NAMED = 10, 3, 20
+#: Largest numbers of listed associations, and of those among the findings.
+_SHOWN, _FOUND = 10, 3
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ def _findings(result: Result[OverviewQuery], found: Associations, labels: Labels
     known = [row for row in shares if row.reliability != "not usable" and row.value is not None]
     if known:
         said = "; ".join(f"{labels.question(row['question'])} {in_words(row)}" for row in known)
-        yield f"Yes, of all people: {said}."
+        yield f"Share of yes: {said}."
 
 
 def _count(claim: Claim) -> str:
@@ -183,11 +183,11 @@ def _precision(result: Result[OverviewQuery], labels: Labels) -> Iterator[str]:
         margins = [doubtful[name]["margin"] for name in names if "margin" in doubtful.get(name, {})]
         known = ""
         if margins:
-            ends = dict.fromkeys(map(half_width, (min(margins), max(margins))))
-            known = f", shares known to {' to '.join(ends)}"
-        plural = "" if len(names) == 1 else "s"
-        listed = few([labels.quoted(name) for name in names], _NAMED)
-        yield f"{grade.capitalize()}: {number(len(names))} question{plural}{known} ({listed})."
+            least, most = map(half_width, (min(margins), max(margins)))
+            ends = most if least == most else f"{least.removesuffix(' points')} to {most}"
+            known = f" (shares known to {ends})"
+        sentence = f"{grade.capitalize()}{known}: {{}}."
+        yield folded(sentence, [*map(labels.quoted, names)], "questions")
 
 
 def _unknown(result: Result[OverviewQuery], found: Associations, labels: Labels) -> Iterator[str]:
@@ -207,8 +207,8 @@ def _unknown(result: Result[OverviewQuery], found: Associations, labels: Labels)
             " seen in perturbed reports."
         )
     yield (
-        "Intervals cover perturbation and sampling, and nothing of people who did not take part or"
-        " did not answer truly."
+        "Intervals cover the errors from perturbation and sampling, but not nonresponse or untrue"
+        " answers."
     )
 
 
@@ -253,7 +253,7 @@ def _associations(counted: AnalysisContext) -> Associations:
         "share, or correlation",
         "interval",
         "if independent",
-        "apart, in standard errors",
+        "difference, in standard errors",
     ]
     estimator = counted.estimator
     possible = [name for name in estimator.schema.names if name not in impossible]
@@ -297,7 +297,7 @@ def _line(
         [row] = Rows(_Alone(found.columns(1 - alpha), []))
         evidence = float(statistics(test.p_values[place]))
         return [
-            Cell(" and ".join(map(labels.question, pair))),
+            Cell(" and ".join(map(labels.quoted, pair))),
             Cell(f"{_CORRELATION} {number_in_words(row, row.of)}", row.value),
             Cell(interval_in_words(row, row.of), row.interval and row.interval[0]),
             Cell("0", 0.0),
@@ -357,8 +357,8 @@ def _methods(survey: Survey) -> list[tuple[str, str]]:
         (
             "Estimates",
             "Shares are moment estimates: the counts of reports are corrected for the known"
-            " perturbation probabilities. They are unbiased. One that is by chance below 0 % or"
-            " above 100 % is shown as 0 % or 100 %; the files have the unbiased number.",
+            " perturbation probabilities. They are unbiased. An estimate below 0 % or above 100 %"
+            " is shown as 0 % or 100 %; the files have the unbiased number.",
         ),
         (
             "Intervals",

@@ -40,7 +40,7 @@ from ..estimation.waves import Rows, contrast, levels_of, slope_weights, stacked
 from .base import Analysis, AnalysisContext, RowBuilder, answers_to, clearest, first_wanted
 from .deciding import AtLevel, claimed, count_in_words, decide_rows
 
-_NOBODY = "who it is of cannot be told from nobody"
+_NOBODY = "the size of the group is not significantly above zero"
 _LACKING = "one of the waves has no estimate, or none with an error"
 
 #: Values of the keys of rows.

@@ -21,7 +21,8 @@ from halftruth_shared.results import (
 )
 from halftruth_shared.results.caveats import listed
 from halftruth_shared.results.claims import Claim, Test
-from halftruth_shared.results.layout import in_words, value_in_words
+from halftruth_shared.results.layout import in_words
+from halftruth_shared.results.wording import number_in_words
 from msgspec.structs import replace
 
 from ..estimation.bounds import Array
@@ -240,10 +241,12 @@ def state(result: Result[WeightedQuery], claim: Claim, labels: Labels) -> str:
         reason = next(filter(None, result.estimates.texts("undefined")), "")
         return f"With these margins no share is defined{f': {reason}' if reason else ''}."
     most, without = as_selected(result, claim), result.rows[claim.rows[1]]
-    said = in_words(most)
+    about = labels.quoted_items({most["question"]: most["answer"]})
+    if most.reliability == "not usable":
+        return f"Weighting changes {about} most, which is not known precisely enough to use."
     return (
-        f"Weighting changes {labels.quoted_items({most['question']: most['answer']})} most: {said},"
-        f" {value_in_words(without)} unweighted."
+        f"Weighting changes {about} most: {in_words(most)},"
+        f" {number_in_words(without, without.of)} unweighted."
     )
 
 

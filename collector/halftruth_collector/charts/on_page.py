@@ -5,7 +5,7 @@ letters have the size of other texts at any width. No script is needed, and no s
 which the content security policy would refuse.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -49,9 +49,6 @@ COLOURS, TINTS, SHADES = 5, 5, 10
 
 #: Largest number of columns of a heat map whose cells have whole texts, not only numbers.
 _WORDED = 8
-
-#: Largest difference from 1 of the sum of the shares of answers that exclude each other.
-_ROUNDING = 0.02
 
 #: Darkest shade of a heat map: at least this share, so that noise does not look like an effect.
 _LEAST_DARKEST = 0.05
@@ -200,8 +197,14 @@ class ChartOnPage:
     places: RowsOnPage | GridOnPage | CurvesOnPage
 
 
-def on_page(chart: Chart) -> ChartOnPage:
-    """Return a chart with the places of its marks, shortened if it is too long."""
+def on_page(chart: Chart, several: Collection[str] = ()) -> ChartOnPage:
+    """Return a chart with the places of its marks, shortened if it is too long.
+
+    Parameters
+    ----------
+    several : collection of str
+        Headings of questions whose answers do not exclude each other.
+    """
     short = shorten(chart)
     places: RowsOnPage | GridOnPage | CurvesOnPage
     if isinstance(short, CurveChart):
@@ -209,14 +212,14 @@ def on_page(chart: Chart) -> ChartOnPage:
     elif isinstance(short, HeatMap):
         places = _grid(short)
     else:
-        places = _rows(short)
+        places = _rows(short, several)
     return ChartOnPage(short.title, short.notes, places)
 
 
 # Rows
 
 
-def _rows(chart: EstimateChart) -> RowsOnPage:
+def _rows(chart: EstimateChart, several: Collection[str]) -> RowsOnPage:
     panels = [panel for panel in chart.panels if panel.rows]
     every = [row for panel in panels for _, row in panel.rows]
     common = limits_of_rows(chart, every, panels[0]) if chart.bars and panels else None
@@ -229,7 +232,8 @@ def _rows(chart: EstimateChart) -> RowsOnPage:
         marks = tuple(_mark(chart, scale, panel, label, row) for label, row in panel.rows)
         group = Group(panel.heading, marks)
         if chart.folded:
-            group = Group(panel.heading, marks, _line(panel), _margin(rows))
+            line = _line(panel, apart=panel.heading in several)
+            group = Group(panel.heading, marks, line, _margin(rows))
         last = common is None or number == len(panels) - 1
         groups.append((group, scale if last or chart.folded else None, scale))
     return RowsOnPage(chart.bars, chart.folded, tuple(groups), tuple(_legend(chart, every)))
@@ -238,7 +242,8 @@ def _rows(chart: EstimateChart) -> RowsOnPage:
 def _mark(chart: EstimateChart, scale: Scale, panel: Panel, label: str, row: Row) -> Mark:
     ends, inner = row.drawn, chart.inner(row)
     low, high = scale.ends
-    words = in_words(row)
+    # The reason is in the sentences below the chart, and in the detail.
+    words, said = UNDEFINED if row.value is None else in_words(row), in_words(row)
     about = ", ".join(filter(None, [panel.heading, label]))
     category, unbiased = chart.category(row), unbiased_in_words(row, row.of)
     return Mark(
@@ -250,7 +255,7 @@ def _mark(chart: EstimateChart, scale: Scale, panel: Panel, label: str, row: Row
         inner=None if inner is None else (scale.at(inner[0]), scale.at(inner[1])),
         doubtful=row.doubtful,
         look=["", *FREQUENT].index(category),
-        detail="; ".join(filter(None, [f"{about}: {words}", unbiased, category, chart.reports])),
+        detail="; ".join(filter(None, [f"{about}: {said}", unbiased, category, chart.reports])),
     )
 
 
@@ -267,20 +272,23 @@ def _legend(chart: EstimateChart, rows: Sequence[Row]) -> Iterator[tuple[str, st
         yield "inner", INNER_LABEL
 
 
-def _line(panel: Panel) -> tuple[Part, ...]:
-    """Return the parts of the line of a question: shares that add up, or one bar for each."""
+def _line(panel: Panel, *, apart: bool) -> tuple[Part, ...]:
+    """Return the parts of the line of a question: shares beside each other, or one bar for each.
+
+    Beside each other, the line ends before its end if some people gave no answer. Shares that add
+    up to more than all people, as a negative estimate is shown as none, are drawn in proportion.
+    """
     values = [row.possible or 0.0 for _, row in panel.rows]
-    total = sum(values)
+    total, room = max(sum(values), 1.0), 100 / len(values)
     parts, at = [], 0.0
     for i, ((label, row), value) in enumerate(zip(panel.rows, values, strict=True)):
         words = f"{label} {_value(row)}"
-        if abs(total - 1) < _ROUNDING:
-            width = 100 * value / total
-            parts.append(Part(round(at, 2), round(width, 2), i % TINTS, words))
-            at += width
-        else:
-            room = 100 / len(values)
+        if apart:
             parts.append(Part(round(i * room, 2), round(0.9 * room * value, 2), 0, words))
+            continue
+        width = 100 * value / total
+        parts.append(Part(round(at, 2), round(width, 2), i % TINTS, words))
+        at += width
     return tuple(parts)
 
 

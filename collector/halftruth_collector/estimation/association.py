@@ -8,6 +8,7 @@ at independence are corrected to second order.
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations, permutations
@@ -17,6 +18,7 @@ import msgspec
 import numpy as np
 from halftruth_shared import Attribute, DomainTooLarge, ParameterError, Schema
 from halftruth_shared.deadlines import check_deadline
+from halftruth_shared.errors import NotReportedYet
 from halftruth_shared.results import EstimateColumns, Quantity, Texts, quantity
 from numpy.typing import NDArray
 
@@ -60,7 +62,7 @@ _CLEAR_OF_LOGARITHMS = 3.0
 _AT_ONCE = 2**18
 
 #: Reason why a pair of a map has no estimate.
-UNIDENTIFIED = "no report tells of both questions"
+UNIDENTIFIED = "no report is about both questions"
 
 #: Largest number of attributes of a map of associations.
 MAX_ASSOCIATED = 32
@@ -445,13 +447,17 @@ def tests_of_pairs(estimator: Estimator, pairs: Sequence[tuple[str, str]]) -> Pa
         for pair in pairs
         if scales.issuperset(pair)
     }
-    departures = {
-        pair: Departures(estimator.table(pair)) for pair in pairs if pair not in correlations
-    }
+    departures = {}
+    for pair in pairs:
+        if pair not in correlations:
+            # A pair that no report is about yet is not tested.
+            with suppress(NotReportedYet):
+                departures[pair] = Departures(estimator.table(pair))
     joint = JointTest([*departures.values()])
     found = dict(zip(departures, zip(joint.p_values, joint.moved, strict=True), strict=True))
     found |= {pair: (_only(each.p_value), _only(each.moved)) for pair, each in correlations.items()}
-    numbers = np.array([found[pair] for pair in pairs]).reshape(len(pairs), 2)
+    unknown = (math.nan, math.nan)
+    numbers = np.array([found.get(pair, unknown) for pair in pairs]).reshape(len(pairs), 2)
     numbers[[by_design(estimator.schema, *pair) for pair in pairs]] = np.nan
     p_values, moved = numbers.T
     tested = int(joint.tested.sum()) + len(correlations)

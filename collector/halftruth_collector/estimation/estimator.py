@@ -396,7 +396,7 @@ class Estimator:
             )
         if self.identified_sets.longest < 1:
             raise ParameterError(
-                "where: no report tells of further attributes together with these; expected fewer,"
+                "where: no report is about further attributes together with these; expected fewer,"
                 " so that one is left to ask about",
                 field="where",
             )

@@ -36,7 +36,7 @@ Limits = tuple[float, float]
 #: Reasons why a measure of a table is undefined: it does not exist, or its bias is unknown.
 REASONS = (
     "a category has no positive estimated share",
-    "a cell has a negative estimate, outside the simplex",
+    "a cell has a negative estimate",
     "it divides by a cell whose estimate is 0",
     "a share that it rests on is not significantly above zero",
     "a cell is less than three standard errors above zero, too few for its logarithm",

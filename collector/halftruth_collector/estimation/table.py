@@ -439,7 +439,7 @@ class TableSource(ABC):
         if len(free) == 2:
             expected = f"others: {'; '.join(asked) or 'all attributes are asked alone'}"
         raise ParameterError(
-            f"attributes: no report tells of {self.listing(free)} together; expected {expected}",
+            f"attributes: no report is about {self.listing(free)} together; expected {expected}",
             field="attributes",
         )
 

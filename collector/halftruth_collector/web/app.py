@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from flask import Blueprint, Flask
 from halftruth_shared.deadlines import checked
+from halftruth_shared.results.wording import number
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from ..collector_store import Store
@@ -79,6 +80,7 @@ def assemble(service: Service, blueprints: Iterable[Blueprint]) -> Flask:
     app.config["MAX_CONTENT_LENGTH"] = service.config.max_body
     app.extensions[EXTENSION] = service
     app.jinja_env.filters["checked"] = checked
+    app.jinja_env.filters["number"] = number
     problems.register(app)
     app.teardown_request(forget_bearer)
     for blueprint in blueprints:

@@ -5,6 +5,7 @@ from importlib.resources import files
 from typing import Any
 
 from halftruth_shared.deadlines import checked
+from halftruth_shared.results.wording import number
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 
@@ -17,6 +18,7 @@ def standalone(template: str, styles: Sequence[str] = (), **values: Any) -> str:
         trim_blocks=True,
     )
     environment.filters["checked"] = checked
+    environment.filters["number"] = number
     assets = files("halftruth_collector.web.pages") / "assets"
     style = "".join((assets / name).read_text(encoding="utf-8") for name in styles)
     return environment.get_template(template).render(style=style, **values).lstrip()

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from ..results import Result
-from ..results.caveats import Sentences, few, listed
+from ..results.caveats import Sentences, folded, listed
 from ..results.wording import percent
 from .base import KEPT, CovarianceOf, MergeOf, QuestionName, SampleQuery
 
@@ -60,9 +60,11 @@ CAVEATS: Sentences = {
         "▲ significantly more and ▼ significantly fewer people than under independence"
         f"{' within each layer' * layers} (false discovery rate {percent(rate)} among the cells)."
     ),
-    "open groups": lambda labels, groups: (
+    "open groups": lambda labels, groups: folded(
         "Shares within these groups can have any value, because the size of the group is not"
-        f" significantly above zero: {few([*map(labels.quoted_items, groups)])}."
+        " significantly above zero: {}.",
+        [*map(labels.quoted_items, groups)],
+        "groups",
     ),
     "several options": lambda labels, question: (
         f"{labels.quoted(question)} allows several options: each share is among all people, and"

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from ..results import Result
-from ..results.caveats import Sentences, few
+from ..results.caveats import Sentences, folded
 from .base import KEPT, AnsweredQuery, AttributeName, MeasureNames, MergeOf, Presence
 
 #: Attributes whose association is estimated.
@@ -51,9 +51,11 @@ class MeasuresQuery(AnsweredQuery[Result[Any]], frozen=True, kw_only=True):
 
 #: Sentences of the caveats of this analysis.
 CAVEATS: Sentences = {
-    "merged": lambda labels, groups: (
-        "Rare answers were merged for V, by their shares alone:"
-        f" {few([*map(labels.quoted_items, groups)])}. The p-values are for all answers."
+    "merged": lambda labels, groups: folded(
+        "Rare answers were merged for V, by their shares alone: {}. The p-values are for all"
+        " answers.",
+        [*map(labels.quoted_items, groups)],
+        "groups of answers",
     ),
     "cramers_v": lambda _: (
         "Cramér’s V is the root of χ²/N over its largest value; that of no association is 0, since"
@@ -65,9 +67,11 @@ CAVEATS: Sentences = {
         " which this assumes. Rare neighbouring answers are merged for it, which changes no such"
         " correlation. Its p-value is of the score test that it is 0."
     ),
-    "by design": lambda labels, pairs: (
-        f"Not tested: {few([' and '.join(map(labels.quoted, pair)) for pair in pairs])}. One is"
-        " asked after certain answers to the other, so that they depend on each other by design."
+    "by design": lambda labels, pairs: folded(
+        "Not tested: {}. One is asked after certain answers to the other, so that they depend on"
+        " each other by design.",
+        [" and ".join(map(labels.quoted, pair)) for pair in pairs],
+        "pairs of questions",
     ),
     "presence": lambda labels, answers: f"Presence means {labels.quoted_items(answers)}.",
 }

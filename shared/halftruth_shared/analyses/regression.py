@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from ..results import Result
-from ..results.caveats import Sentences, few, listed
+from ..results.caveats import Sentences, folded, listed
 from ..results.labels import Labels
 from ..results.quantities import Quantity, by_name, difference, ratio
 from .base import (
@@ -197,11 +197,11 @@ CAVEATS: Sentences = {
         " the other, or per unit of scores."
     ),
     "held constant": _held_constant,
-    "unasked predictors": lambda labels, pairs: (
-        "No report asks these predictors together:"
-        f" {few([' and '.join(map(labels.quoted, pair)) for pair in pairs])}. So their coefficients"
-        " are not adjusted for an association of these two, except as far as the other answers"
-        " explain it."
+    "unasked predictors": lambda labels, pairs: folded(
+        "No report asks these predictors together: {}. So their coefficients are not adjusted for"
+        " an association of these two, except as far as the other answers explain it.",
+        [" and ".join(map(labels.quoted, pair)) for pair in pairs],
+        "pairs",
     ),
     "p-values of coefficients": _tested,
     "left out of regression": lambda _: (

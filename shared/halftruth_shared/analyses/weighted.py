@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from ..results import Result
-from ..results.caveats import Sentences, few, listed
+from ..results.caveats import Sentences, folded, listed
 from ..results.labels import Labels
 from ..results.quantities import Quantity, by_name, share
 from ..results.wording import number, percent
@@ -104,9 +104,10 @@ CAVEATS: Sentences = {
         f" {p_in_words(p_value)}): if people are missing, calibration is biased."
     ),
     "weights": _weights,
-    "unasked with margins": lambda labels, questions: (
-        "Not weighted, because no report asks them together with the questions of the margins:"
-        f" {few([*map(labels.quoted, questions)])}."
+    "unasked with margins": lambda labels, questions: folded(
+        "Not weighted, because no report asks them together with the questions of the margins: {}.",
+        [*map(labels.quoted, questions)],
+        "questions",
     ),
     "raking": lambda _: (
         "Raking corrects for nonresponse only as far as it depends on the questions of the margins."

@@ -1,7 +1,7 @@
 """Caveats of results: codes with values, and the sentence for each code."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, field
@@ -46,16 +46,21 @@ _SEVERAL = 3
 
 
 def sentences(caveats: Sequence[Caveat], labels: Labels) -> list[str]:
-    """Return the sentences of caveats, with the precision of several questions in one of them."""
-    several = [each for each in caveats if each.code == "precision" and "question" in each.values]
+    """Return the sentences of caveats, with the precision of several questions by its grade."""
+    several = [
+        each
+        for each in caveats
+        if each.code in ("precision", "typical error") and "question" in each.values
+    ]
     if len(several) < _SEVERAL:
         return [each.in_words(labels) for each in caveats]
     joined = _precision_of_questions(labels, [each.values for each in several])
-    return [
-        joined if each is several[0] else each.in_words(labels)
-        for each in caveats
-        if each is several[0] or each not in several
+    place = next(i for i, each in enumerate(caveats) if each is several[0])
+    others = [
+        [each.in_words(labels) for each in part if each not in several]
+        for part in (caveats[:place], caveats[place:])
     ]
+    return [*others[0], *joined, *others[1]]
 
 
 def warning(code: str, **values: Any) -> Caveat:
@@ -77,51 +82,92 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def few(names: Sequence[str], most: int = 4) -> str:
-    """Join the first `most` of many names, with the number of others.
+class Folded(str):
+    """Sentence that counts a long list instead of repeating it; `names` has all of the list."""
 
-    >>> few(["age=old", "age=young", "sex=male"], 2)
-    'age=old; age=young; 1 other'
+    __slots__ = ("names",)
+
+    names: tuple[str, ...]
+
+
+#: A sentence lists at most this many names, in at most this many characters; otherwise it counts
+#: them and gives as many examples.
+_LISTED, _LISTED_CHARACTERS, _EXAMPLES = 4, 160, 2
+
+
+def folded(
+    sentence: str,
+    names: Sequence[str],
+    what: str,
+    *,
+    count: int | None = None,
+    of: int | None = None,
+) -> str:
+    """Put names in the place of ``{}`` in a sentence: all of a few, or the number of many.
+
+    A sentence that counts is `Folded`, so that pages can show all names on demand.
+
+    Parameters
+    ----------
+    what : str
+        What the names are names of, in the plural.
+    count : int, optional
+        Number of these, if some names stand for several of them.
+    of : int, optional
+        Number of all such, named or not.
+
+    >>> folded("Not tested: {}.", ["age and sex", "age and vote"], "pairs")
+    'Not tested: age and sex; age and vote.'
+    >>> many = folded("Not usable: {}.", ["a", "b", "c", "d", "e"], "estimates", of=1_234)
+    >>> many, many.names
+    ('Not usable: 5 of 1\u202f234 estimates, such as a; b.', ('a', 'b', 'c', 'd', 'e'))
     """
-    more = len(names) - most
-    rest = [f"{number(more, 0)} other{'' if more == 1 else 's'}"] if more > 0 else []
-    return "; ".join([*names[:most], *rest])
+    begin, _, end = sentence.partition("{}")
+    text = "; ".join(names)
+    if len(names) <= _LISTED and len(text) <= _LISTED_CHARACTERS:
+        return f"{begin}{text}{end}"
+    many = number(len(names) if count is None else count, 0)
+    many += "" if of is None else f" of {number(of, 0)}"
+    short = Folded(f"{begin}{many} {what}, such as {'; '.join(names[:_EXAMPLES])}{end}")
+    short.names = tuple(names)
+    return short
 
 
-def _precision_of_questions(labels: Labels, questions: Sequence[Mapping[str, Any]]) -> str:
-    """Describe the typical margins of several questions, the least precise ones first.
+def _precision_of_questions(
+    labels: Labels, questions: Sequence[Mapping[str, Any]]
+) -> Iterator[str]:
+    """Yield the typical margins of several questions by grade, the least precise ones first.
 
-    >>> _precision_of_questions(
+    >>> [*_precision_of_questions(
     ...     NAMES,
     ...     [
     ...         {"question": "sex", "reliability": "barely usable", "margin": 0.052},
     ...         {"question": "age", "reliability": "not usable", "margin": 0.11},
     ...         {"question": "town", "reliability": "not usable"},
     ...     ]
-    ... )
-    'Not usable: town (too few reports), age (±11 points). Barely usable: sex (±5.2 points).'
+    ... )]
+    ['Not usable: town (too few reports); age (±11 points).', 'Barely usable: sex (±5.2 points).']
     """
     by_word: dict[str, list[tuple[float, str]]] = {}
     for each in questions:
-        margin = each.get("margin", math.inf)
+        margin = each.get("margin", each.get("error", math.inf))
         said = half_width(margin) if margin < UNDETERMINED else "any value"
-        if "margin" not in each and not each.get("unbounded"):
-            said = "too few reports"
+        if math.isinf(margin) and not each.get("unbounded"):
+            said = "unknown error" if "length" in each else "too few reports"
         by_word.setdefault(each["reliability"], []).append(
             (-margin, f"{labels.quoted(each['question'])} ({said})")
         )
-    words = [word for word in ("not usable", "barely usable", "usable") if word in by_word]
-    text = " ".join(
-        f"{word.capitalize()}: {', '.join(said for _, said in sorted(by_word[word]))}."
-        for word in words
-    )
+    guessed = " (typical errors of best guesses)" if "length" in questions[0] else ""
+    for word in ("not usable", "barely usable", "usable"):
+        if word in by_word:
+            names = [said for _, said in sorted(by_word[word])]
+            yield folded(f"{word.capitalize()}{guessed}: {{}}.", names, "questions")
     few_reports = [each["few_reports"] for each in questions if "few_reports" in each]
     if few_reports:
-        text += (
-            f" With as few as about {min(few_reports):.1f} reports for each cell, intervals cover"
+        yield (
+            f"With as few as about {min(few_reports):.1f} reports for each cell, intervals cover"
             " the true value less often than stated."
         )
-    return text
 
 
 def _precision(

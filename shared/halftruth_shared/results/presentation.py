@@ -9,7 +9,7 @@ import numpy as np
 
 from . import wording
 from .blocks import Block
-from .caveats import few, listed, sentences
+from .caveats import folded, listed, sentences
 from .charts import Chart
 from .labels import NAMES, Labels
 from .layout import Arranged, Grid, Tabled, confidence
@@ -28,8 +28,8 @@ from .showing import (
 #: Largest number of rows of a table in a notebook.
 MOST_ROWS = 60
 
-#: Largest number of names in a sentence.
-_NAMED = 8
+#: Largest number of estimates that are named.
+_NAMED = 2_000
 
 #: Relative tolerance for rounding beyond the possible range.
 _ROUNDING = 1e-9
@@ -135,7 +135,7 @@ def present(
         list(_basis(basis(result, labels), finding)),
         [*warnings, *_undefined(result, parts), *_imprecise(result, parts)],
         [part for part in parts if part.grid.rows or part is parts[0]],
-        [*notes, *_selected(result), *_impossible(result)],
+        [*notes, *_selected(result), *_unbounded(result), *_impossible(result)],
     )
 
 
@@ -198,19 +198,29 @@ def _names(parts: Sequence[Arranged], rows: Sequence[int]) -> list[str]:
 def _undefined(result: Tabled, parts: Sequence[Arranged]) -> Iterator[str]:
     """Name the undefined estimates, in one sentence for each reason."""
     column = result.estimates.texts("undefined")
-    places = [(int(column.codes[i]), int(i)) for i in np.flatnonzero(column.codes >= 0)[:2_000]]
+    places = [(int(column.codes[i]), int(i)) for i in np.flatnonzero(column.codes >= 0)[:_NAMED]]
     for code, group in groupby(sorted(places), key=lambda place: place[0]):
         rows = [place for _, place in group]
         names = _names(parts, rows) if len(rows) < len(column) else ["every estimate"]
         if names:
-            yield f"Undefined, because {column.levels[code]}: {few(names, _NAMED)}."
+            reason = f"Undefined, because {column.levels[code]}: {{}}."
+            yield folded(reason, names, "estimates", count=len(rows))
 
 
 def _imprecise(result: Tabled, parts: Sequence[Arranged]) -> Iterator[str]:
     """Name the estimates that are not usable, or barely usable."""
-    is_said = any(each.code == "precision" and "question" in each.values for each in result.caveats)
+    is_said = any(
+        each.code in ("precision", "typical error") and "question" in each.values
+        for each in result.caveats
+    )
     if is_said or contradicted(result) or contradicted_model(result):
         return
+    # The precision of all shares of a table is stated by a caveat.
+    graded = {
+        each.values["reliability"]
+        for each in result.caveats
+        if each.code == "precision" and "length" not in each.values and each.weight == "warning"
+    }
     column, kind = result.estimates.texts("reliability"), result.estimates.texts("set")
     # Numbers of people have no grade, only an interval.
     shown = {show.quantity for part in parts for show in part.block.shows}
@@ -224,18 +234,28 @@ def _imprecise(result: Tabled, parts: Sequence[Arranged]) -> Iterator[str]:
     for word, precision in (("not usable", "too imprecise"), ("barely usable", "imprecise")):
         grade = f"{word.capitalize()} ({precision})"
         places = np.flatnonzero(column.equals(word) & known)
-        if len(places) > 2_000 or not len(places):
+        count, every = len(places), int(known.sum())
+        if not count:
             continue
-        if result.selection is not None:
+        if count == every and count > 1:
+            shares = {quantity(name).style for name in shown & {*quantities.levels}} == {"share"}
+            if not (shares and word in graded):
+                yield f"{grade}: every estimate."
+        elif result.selection is not None or count > _NAMED:
             # For a long list, only count them, since each row has a mark.
-            many = wording.number(len(places)), wording.number(int(known.sum()))
-            yield f"{grade}: {many[0]} of {many[1]} estimates."
-            continue
-        names = _names(parts, places.tolist())
-        if len(places) == int(known.sum()) and len(places) > 1:
-            yield f"{grade}: every estimate."
-        elif names:
-            yield f"{grade}: {few(names, _NAMED)}."
+            yield f"{grade}: {wording.number(count)} of {wording.number(every)} estimates."
+        elif names := _names(parts, places.tolist()):
+            yield folded(f"{grade}: {{}}.", names, "estimates", count=count, of=every)
+
+
+def _unbounded(result: Tabled) -> list[str]:
+    """Explain sets of all possible values; empty without such sets."""
+    if not result.estimates.texts("set").equals("everything").any():
+        return []
+    return [
+        f"{wording.ANY_VALUE.capitalize()}: the size of the group is not significantly above zero,"
+        " so the reports do not bound estimates within it."
+    ]
 
 
 def _impossible(result: Tabled) -> list[str]:

@@ -173,6 +173,6 @@ _SYMBOLS = {
     "piatetsky_shapiro": "Piatetsky-Shapiro",
     "j_measure": "J-measure",
     "goodman_kruskal_gamma": "Goodman and Kruskal’s γ",
-    "tau_b": "Kendall’s τ_b",
+    "tau_b": "Kendall’s τ-b",
     "somers_d": "Somers’ d",
 }

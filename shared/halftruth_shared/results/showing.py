@@ -5,7 +5,7 @@ from datetime import UTC
 from typing import Any
 
 from .base import CONTRADICTED
-from .caveats import few
+from .caveats import folded
 from .labels import NAMES, Labels
 from .wording import number, share, share_interval
 
@@ -31,8 +31,8 @@ def report_count(result: Any) -> str:
 NO_INTERACTIONS = "The model has no interaction of three or more questions"
 
 
-#: Numbers of pairs of questions that a headline and another sentence name.
-_IN_HEADLINE, _IN_SENTENCE = 2, 6
+#: Number of pairs of questions that a headline names.
+_IN_HEADLINE = 2
 
 
 def headline_assumption(result: Any, labels: Labels = NAMES) -> str:
@@ -49,7 +49,7 @@ def headline_assumption(result: Any, labels: Labels = NAMES) -> str:
         return f"{begin}, and independence of {pairs[0]} given the other answers: "
     return (
         f"{begin}, and independence given the other answers of {number(len(pairs))} pairs of"
-        f" questions that no report asks together ({few(pairs, _IN_HEADLINE)}): "
+        f" questions that no report asks together, such as {'; '.join(pairs[:_IN_HEADLINE])}: "
     )
 
 
@@ -58,16 +58,15 @@ def _unasked_pairs(result: Any, labels: Labels) -> list[str]:
     pairs = _pairs(result.model_fit.unasked_pairs, labels)
     if not pairs:
         return []
-    if len(pairs) == 1:
-        asked, they = f"{pairs[0]} together", "they are"
-    else:
-        asked = f"these {number(len(pairs))} pairs together: {few(pairs, _IN_SENTENCE)}"
-        they = "each two are"
-    return [
-        f"No report asks {asked}. The model assumes that {they} independent given the other"
+    they = "they are" if len(pairs) == 1 else "each two are"
+    sentence = (
+        f"No report asks {'{} together' if len(pairs) == 1 else 'these together: {}'}."
+        " The model assumes that "
+        f"{they} independent given the other"
         " answers; the reports cannot show whether that is true. Where it is not, estimates that"
         " combine these questions are biased, and their intervals do not include this bias."
-    ]
+    )
+    return [folded(sentence, pairs, "pairs of questions")]
 
 
 def _pairs(pairs: Sequence[Sequence[str]], labels: Labels) -> list[str]:
@@ -152,8 +151,9 @@ def basis(result: Any, labels: Labels = NAMES) -> list[str]:
     sentences, group = [], result.group
     if group is not None:
         size = number(group.people, 0)
-        if group.people_interval is not None:
-            size += f" ({' to '.join(number(end, 0) for end in group.people_interval)})"
+        ends = [number(end, 0) for end in group.people_interval or ()]
+        if ends and ends[0] != ends[1]:
+            size += f" ({' to '.join(ends)})"
         sentences.append(
             f"Only people with {labels.quoted_items(group.items)}:"
             f" {share(group.share, group.interval)} ({share_interval(group.interval)}) of"

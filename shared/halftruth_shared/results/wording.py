@@ -17,8 +17,8 @@ from .quantities import share as share_quantity
 #: Between groups of digits and before a percent sign.
 GAP = NARROW_SPACE
 
-#: Text in place of an undefined number.
-UNDEFINED = "undefined"
+#: Text in place of an undefined number, of an unbounded set, and of an interval without length.
+UNDEFINED, ANY_VALUE, EXACT = "undefined", "any value", "exact"
 
 _MINUS = "\N{MINUS SIGN}"
 _MOST_PLACES = 2
@@ -29,6 +29,9 @@ _MOST_FURTHER = 2
 
 #: What follows numbers in the unit of display.
 _UNITS = {"share": f"{GAP}%", "points": " points"}
+
+#: Ends that differ by less are those of a number without error.
+_EXACT = 1e-9
 
 #: Of the normal distribution, for a margin of 95 %.
 _QUANTILE = 1.96
@@ -86,7 +89,7 @@ def share(estimate: float | None, interval: Interval | None) -> str:
     r"""Format an estimated share, with decimals according to its interval.
 
     >>> share(0.123456, (0.10, 0.15)), share(-0.004, (0, 0.03)), share(0.12, None)
-    ('12.3\u202f%', '0\u202f%', '12.00\u202f%')
+    ('12.3\u202f%', '0\u202f%', '12.0\u202f%')
     """
     # A given share, such as a true one, may lie outside the interval.
     if estimate is None:
@@ -100,6 +103,8 @@ def share_interval(interval: Interval | None) -> str:
 
     >>> share_interval((0.1012, 0.1456)), share_interval((0.0, 0.0312))
     ('10.1 to 14.6\u202f%', '0 to 3.1\u202f%')
+    >>> interval_in_words(Estimate(standard_error=0.02, interval=(0.0, 0.0004)), _SHARE)
+    '0 to 0.04\u202f%'
     """
     return interval_in_words(Estimate(interval=interval), _SHARE)
 
@@ -153,6 +158,8 @@ def interval_in_words(estimate: Estimate, of: Quantity) -> str:
     >>> interval_in_words(Estimate(value=-0.1, set="empty"), of_share)
     'none: outside the possible range'
     """
+    if estimate.ends is not None and math.isclose(*estimate.ends, abs_tol=_EXACT):
+        return EXACT
     if of.style == "count":
         return " to ".join(number(end, 0) for end in estimate.ends or ())
     if estimate.set == "empty":
@@ -161,7 +168,7 @@ def interval_in_words(estimate: Estimate, of: Quantity) -> str:
         return UNDEFINED
     lower, upper = estimate.interval
     if estimate.set == "everything" or lower is None:
-        return "any value: the size of the group is not significantly above zero"
+        return ANY_VALUE
     unit = f"{GAP}%" if of.style == "share" else ""
     if estimate.gap is not None:
         within = Estimate(interval=estimate.gap)
@@ -169,7 +176,18 @@ def interval_in_words(estimate: Estimate, of: Quantity) -> str:
         return f"up to {ends[0]}, or from {ends[1]} on"
     if upper is None or upper == math.inf:
         return f"from {_number(lower, estimate, of)}{unit} on"
-    return f"{_number(lower, estimate, of)} to {_number(upper, estimate, of)}{unit}"
+    return f"{' to '.join(_ends(lower, upper, estimate, of))}{unit}"
+
+
+def _ends(lower: float, upper: float, estimate: Estimate, of: Quantity) -> list[str]:
+    """Format the ends of an interval, with further decimals if they would look the same."""
+    texts = [_number(end, estimate, of) for end in (lower, upper)]
+    looks = {text.rstrip("0").rstrip(".") if "." in text else text for text in texts}
+    if len(looks) > 1:
+        return texts
+    scale = 100 if of.style in ("share", "points") else 1
+    decimals = places(scale * (upper - lower), 1)
+    return [number(scale * end, decimals if end else 0) for end in (lower, upper)]
 
 
 def with_interval(estimate: Estimate, of: Quantity) -> str:
@@ -186,10 +204,12 @@ def with_interval(estimate: Estimate, of: Quantity) -> str:
     if estimate.interval is None and estimate.set == "interval":
         return f"{estimate_in_words(estimate, of)}{unit}"
     text, interval = number_in_words(estimate, of), interval_in_words(estimate, of)
+    if interval == EXACT:
+        return f"{text}{unit}"
     if of.style == "count":
         return f"{text} ({interval})" if interval else text
     if estimate.reliability == "not usable":
-        return f"{judged(f'{text}, {interval}', estimate.reliability)}{unit}"
+        return judged(f"{text}, {interval}{unit}", estimate.reliability)
     return f"{text} ({interval}){unit}"
 
 
@@ -297,6 +317,9 @@ def _number(shown: float, estimate: Estimate, of: Quantity) -> str:
     if is_share:
         unbounded = known is None and estimate.interval is not None and estimate.ends is None
         decimals = 0 if unbounded else _decimals(known)
+        if known is None and estimate.interval is None:
+            # Of a best guess only a typical error is known, elsewhere.
+            decimals = 1
         return number(
             100 * shown, min(_MOST_PLACES, decimals + _further(decimals + 2, estimate, of))
         )

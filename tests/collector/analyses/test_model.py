@@ -282,7 +282,7 @@ def test_reports_about_pairs_give_longer_tables_but_no_test_of_the_model():
         "The model has no interaction of three or more questions; this assumption was not"
         " tested, because the reports do not identify such interactions."
     ]
-    with pytest.raises(EstimateError, match=r"^interactions: no report tells of 'a', 'b' and 'c'"):
+    with pytest.raises(EstimateError, match=r"^interactions: no report is about 'a', 'b' and 'c'"):
         asked("overview", source, interactions=[["a", "b", "c"]])
 
 

@@ -4,10 +4,12 @@ import math
 from datetime import date
 
 import msgspec
+import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES, answer
+from halftruth_collector.analyses.survey_report import survey_report
 from halftruth_collector.estimation import Counts
-from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
+from halftruth_shared import Attribute, RandomizedResponse, Schema, SplitQuestionnaire, Survey
 from halftruth_shared.analyses.overview import OverviewQuery
 from halftruth_shared.results import NAMES
 from halftruth_shared.results.layout import Arranged
@@ -112,3 +114,23 @@ def test_a_question_with_imprecise_shares_is_named():
     result = answer(ANALYSES["overview"], source_of(SURVEY, few), OverviewQuery())
     said = [caveat.values["question"] for caveat in result.caveats if caveat.weight == "warning"]
     assert said == ["smoker", "drinks"]
+
+
+def test_a_question_that_no_report_is_about_yet_does_not_hide_the_others():
+    """Each report of a split questionnaire is about a few questions, drawn at random."""
+    schema = Schema([Attribute(f"q{j}", ["no", "yes", "hush"][: 2 + j // 4]) for j in range(6)])
+    survey = Survey("few", "Few", schema, SplitQuestionnaire.designed(schema, "19", (), {1: 1.0}))
+    assert {len(view.positions) for view in survey.perturbation.views} == {2, 3}
+    # Four people sent the same report, which is about two or three of the six questions.
+    reports = survey.perturbation.reports(np.zeros((1, 6), int), np.random.default_rng(1))
+    counted = source_of(survey, Counts.from_cells(survey, reports.tolist(), [4]))
+    result = answer(ANALYSES["overview"], counted, OverviewQuery())
+    known = {row["question"] for row in shares_of(result) if row.value is not None}
+    assert len(known) in (2, 3)
+    assert {row["question"] for row in shares_of(result) if row.undefined} == {
+        *schema.names
+    } - known
+    said = ANALYSES["overview"].present(result).warnings
+    assert any("no report is about this question yet" in each for each in said)
+    # The report has the same, and tests pairs that are reported.
+    assert len(survey_report(counted).charts) == 6

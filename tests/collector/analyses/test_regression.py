@@ -167,7 +167,7 @@ def test_predictors_without_reports_about_all_of_them_are_refused():
         survey, Counts.from_reports(survey, reports), datetime.now(UTC), min_reports=1
     )
     query = RegressionQuery(outcome="q0", predictors=["q1", "q2", "q3"], estimate="moment")
-    with pytest.raises(ParameterError, match=r"^predictors: no report tells of ") as caught:
+    with pytest.raises(ParameterError, match=r"^predictors: no report is about ") as caught:
         answer(ANALYSIS, few, query)
     assert caught.value.field == "predictors"
 

@@ -116,7 +116,7 @@ def test_options_by_groups_are_compared():
     [difference] = rows_of(compared, "difference")
     truth = (PEOPLE[women, 0] == 1).mean() - (PEOPLE[~women, 0] == 1).mean()
     assert near(difference, truth)
-    with pytest.raises(ParameterError, match="no report tells of"):
+    with pytest.raises(ParameterError, match="no report is about"):
         asked("crosstab", attributes=["mood", "brands"])
 
 

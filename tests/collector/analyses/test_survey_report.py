@@ -68,7 +68,7 @@ def test_imprecise_questions_are_listed_as_not_usable_without_associations():
     report = survey_report(counted(40))
     assert report.associations.rows == []
     [line] = report.precision
-    assert line.startswith("Not usable: 3 questions, shares known to ±")
+    assert line.startswith("Not usable (shares known to ±")
     assert "“Do you smoke?”" in line
 
 

@@ -69,7 +69,8 @@ def test_an_interval_that_leaves_the_axis_has_no_cap_there():
 
 def test_an_undefined_estimate_has_its_reason_and_no_mark():
     [mark] = marks(chart(("a", row(undefined="no respondents"))))
-    assert (mark.at, mark.words) == (None, "no respondents")
+    assert (mark.at, mark.words) == (None, "undefined")
+    assert "no respondents" in mark.detail
 
 
 def test_decisions_and_estimates_that_are_not_usable_look_different_and_are_explained():
@@ -93,9 +94,22 @@ def test_a_folded_question_is_a_bar_of_all_its_answers_with_the_median_margin():
     assert [part.words.split()[0] for part in group.line] == ["no", "yes", "hush"]
 
 
+def test_a_line_ends_where_people_gave_no_answer_and_never_beyond_all_people():
+    def line(*shares):
+        rows = [(str(i), row(each, max(each - 0.1, 0), 1)) for i, each in enumerate(shares)]
+        [(group, _, _)] = on_page(chart(*rows, bars=True, folded=True)).places.groups
+        return group.line
+
+    # 4 % gave no answer; or a negative estimate, shown as none, leaves more than all people.
+    assert [part.at + part.width for part in line(0.83, 0.13)] == pytest.approx([83, 96])
+    assert [part.at + part.width for part in line(0.7, -0.2, 0.5)] == pytest.approx(
+        [100 * 0.7 / 1.2, 100 * 0.7 / 1.2, 100], abs=0.02
+    )
+
+
 def test_options_that_do_not_exclude_each_other_have_bars_of_their_own():
     rows = [("cough", row(0.8, 0.7, 0.9)), ("flu", row(0.5, 0.4, 0.6))]
-    [(group, _, _)] = on_page(chart(*rows, bars=True, folded=True)).places.groups
+    [(group, _, _)] = on_page(chart(*rows, bars=True, folded=True), ["drinks"]).places.groups
     first, second = group.line
     assert first.at + first.width < second.at == 50
     assert first.width / second.width == pytest.approx(0.8 / 0.5)

@@ -289,5 +289,5 @@ def test_groups_in_a_split_questionnaire_are_limited_by_its_views():
         private.table(["q", "r"])
     two = everybody.where({"q": "c1", "s": "c1"})
     assert (two.identified(["p"]), two.identified(["r"])) == (True, False)
-    with pytest.raises(ParameterError, match=r"where: no report tells of further attributes"):
+    with pytest.raises(ParameterError, match=r"where: no report is about further attributes"):
         everybody.where({"q": "c1", "s": "c1", "p": "c1"})

@@ -259,7 +259,7 @@ def test_a_survey_of_single_questions_has_no_groups():
 def test_detail_is_refused_in_tables_with_others():
     survey = survey_of()
     estimator = Estimator(survey, expected_counts(survey, population(), reports=10**5))
-    with pytest.raises(ParameterError, match="no report tells of 'income' and 'drugs' together"):
+    with pytest.raises(ParameterError, match="no report is about 'income' and 'drugs' together"):
         estimator.table(["income", "drugs"])
     grouped = survey_in_groups(survey)
     assert grouped.digest == survey.digest

@@ -107,7 +107,7 @@ def test_the_ranking_lists_supports_and_departures_by_the_absolute_score():
     every = count_candidates(SCHEMA, family, 2) - count_candidates(SCHEMA, family, 1)
     assert (found.selection.candidates, found.selection.listed) == (every, len(names))
     said = ANALYSES["itemsets"].present(found)
-    assert "itemsets of two answers or more depart significantly" in said.headline
+    assert "itemsets of two answers or more depart" in said.headline
     assert said.grid.header[1] == "departure from independence in points"
     assert "false reports" not in {each.code for each in found.caveats}
 

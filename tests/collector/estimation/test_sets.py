@@ -226,14 +226,14 @@ def test_identified_tables_have_two_options_of_a_set_at_most():
         (["b.o2", "mood", "sex", "town"], True),
     ):
         assert source.identified(names) == identified, names
-    with pytest.raises(ParameterError, match=r"no report tells of 'b\.o0', 'b\.o1' and 'b\.o2'"):
+    with pytest.raises(ParameterError, match=r"no report is about 'b\.o0', 'b\.o1' and 'b\.o2'"):
         source.check(["b.o0", "b.o1", "b.o2"])
 
 
 def test_views_without_reports_are_named():
     first = SURVEY.perturbation.views[-1].first
     counts = Counts.from_cells(SURVEY, [[0, first]], [10])
-    with pytest.raises(EstimateError, match=r"no report tells of 'b\.o0' yet"):
+    with pytest.raises(EstimateError, match=r"no report is about 'b\.o0' yet"):
         Estimator(SURVEY, counts).table(["b.o0"])
 
 

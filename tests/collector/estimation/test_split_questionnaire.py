@@ -256,17 +256,17 @@ def test_attributes_without_reports_yet_are_named():
     [first] = [v.first for v in survey.perturbation.views if v.positions == (0, 1)]
     estimator = Estimator(survey, some_reports(survey, [first, first]))
     assert estimator.table(["a", "b"]).value.sum() == pytest.approx(1)
-    with pytest.raises(EstimateError, match=r"^attributes: no report tells of 'c' yet; expected"):
+    with pytest.raises(EstimateError, match=r"^attributes: no report is about 'c' yet; expected"):
         estimator.table(["c", "b"])
     [other] = [v.first for v in survey.perturbation.views if v.positions == (2, 3)]
     estimator = Estimator(survey, some_reports(survey, [first, other]))
-    with pytest.raises(EstimateError, match=r"no report tells of 'b' and 'c' together yet; exp"):
+    with pytest.raises(EstimateError, match=r"no report is about 'b' and 'c' together yet; exp"):
         estimator.table(["c", "b"])
 
 
 def test_attributes_that_no_view_combines_are_named():
     estimator = Estimator(survey_of(PAIRS), some_reports(survey_of(PAIRS), range(8)))
-    with pytest.raises(ParameterError, match=r"no report tells of 'c', 'b' and 'a' together; exp"):
+    with pytest.raises(ParameterError, match=r"no report is about 'c', 'b' and 'a' together; exp"):
         estimator.table(["c", "b", "a"])
     assert reconstruction(survey_of(PAIRS)).identified_sets.any_of == 2
 

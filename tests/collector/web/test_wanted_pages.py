@@ -60,8 +60,12 @@ class Choices(HTMLParser):
 
 @pytest.fixture(scope="module")
 def survey():
+    return Survey.from_toml(text_of_survey())
+
+
+def text_of_survey():
     questions = (QUESTION.format(j, [f"a{k}" for k in range(n)]) for j, n in enumerate(SIZES))
-    return Survey.from_toml("".join([WANTED, *questions]))
+    return "".join([WANTED, *questions])
 
 
 @pytest.fixture
@@ -95,6 +99,40 @@ def test_every_page_without_a_query_shows_a_result(page, survey):
         assert page(path).status_code == 200
 
 
+def test_the_start_page_shows_the_first_wanted_table_and_links_to_all(page, survey):
+    start = re.sub(r"\s+", " ", page().text)
+    assert '<h3 id="wanted">First wanted table: q5 by q0</h3>' in start
+    wanted = start[start.index('id="wanted"') :]
+    # Its finding is that of its own page.
+    links = re.findall(r'<a href="([^"]*crosstab[^"]*)">(q\d+ by q\d+)</a>', wanted)
+    names = [name for _, name in links]
+    assert names[0] == "q5 by q0"
+    assert sorted(names) == sorted(f"q{o} by q{g}" for o in (5, 7, 9, 11) for g in (0, 1, 2))
+    address = links[0][0].removeprefix("/results/wanted").replace("&amp;", "&")
+    own = re.sub(r"\s+", " ", page(address).text)
+    [headline] = re.findall(r'<p class="answer">(.*?)</p>', own)
+    assert f'<p class="answer">{headline}</p>' in wanted
+    # The overview alone is not about tables.
+    assert 'id="wanted"' not in page("/overview").text
+
+
+def test_a_crosstab_of_a_question_with_several_answers_has_its_page(http, store, analyst):
+    options = 'kind = "several"\noptions = [{ name = "flu" }, { name = "cough" }]\n'
+    asked = Survey.from_toml(f'{text_of_survey()}\n[[attributes]]\nname = "had"\n{options}')
+    operations.publish_survey(store, asked)
+    people = np.zeros((3_000, len(asked.schema.names)), int)
+    values = asked.perturbation.reports(people, np.random.default_rng(1)).tolist()
+    reports = [Report(id=UUID(int=i), values=each) for i, each in enumerate(values)]
+    store.reports.add(asked.id, asked.digest, reports)
+    token = analyst["Authorization"].removeprefix("Bearer ")
+    http.post("/sign-in", data={"token": token, "next": "/results/wanted"})
+    # No report asks these together, and none asks an option beside its question.
+    shown = http.get("/results/wanted/crosstab?attributes=had,q0")
+    assert shown.status_code == 422
+    assert "together" in shown.text
+    assert not {"had.flu", "had.cough"} & {*Choices(shown.text).selects["attributes-2"]}
+
+
 def test_analyses_are_offered_of_groups_of_answers_where_no_pair_is_asked_in_detail():
     """All wanted tables are of collapsed questions, and the first query is the first of them."""
     groups = 'collapsed = { low = ["a0", "a1"], high = ["a2", "a3", "a4"] }\n'
@@ -117,7 +155,7 @@ def test_a_comparison_offers_the_groups_that_are_asked_with_its_answer(page, sur
     # Another answer is chosen first; the page then says which groups are asked with it.
     other = page("/comparison?answer=q3%3Da1&groups=q0")
     assert other.status_code == 422
-    said = "no report tells of 'q0' and 'q3' together; expected others: 'q0' is asked with q5, q7,"
+    said = "no report is about 'q0' and 'q3' together; expected others: 'q0' is asked with q5, q7,"
     assert said in other.text.replace("&#39;", "'")
     # The group that was given stays among them.
     assert set(Choices(other.text).selects["groups"]) == {*partners(survey, "q3"), "q0"}

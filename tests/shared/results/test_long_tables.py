@@ -179,6 +179,25 @@ def test_imprecise_estimates_are_named_or_counted_in_selections():
     assert present(selected).warnings == ["Not usable (too imprecise): 1 of 2 estimates."]
 
 
+def test_long_lists_of_estimates_are_counted_and_named_on_demand():
+    groups = [f"group {i}" for i in range(9)]
+    columns = {
+        "quantity": ["share"] * 9,
+        "value": [0.2] * 9,
+        "lower": [0.0] * 9,
+        "upper": [0.6] * 9,
+        "set": ["interval"] * 9,
+        "reliability": [*["not usable"] * 7, *["barely usable"] * 2],
+    }
+    keys = [Key(name="group", kind="name", question=None, values=Texts.of(groups))]
+    found = result(keys, [Block(lines=["group"], shows=[Show(quantity="share")])], **columns)
+    many, some = present(found).warnings
+    assert many == "Not usable (too imprecise): 7 of 9 estimates, such as group 0; group 1."
+    assert many.names == tuple(groups[:7])
+    assert some == "Barely usable (imprecise): group 7; group 8."
+    assert not hasattr(some, "names")
+
+
 def test_headings_keep_the_capitals_of_labels():
     shows = [Show(quantity="share", label="share of sex=Male"), Show(quantity="risk_ratio")]
     found = compared()

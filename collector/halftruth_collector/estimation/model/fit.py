@@ -358,7 +358,7 @@ def fit_model(
                     field="attributes",
                 )
             raise EstimateError(
-                f"terms: no report tells of {about}; expected terms of attributes that are"
+                f"terms: no report is about {about}; expected terms of attributes that are"
                 " reported together",
                 field="terms",
             )

@@ -11,10 +11,11 @@ from itertools import combinations
 from math import prod
 
 import numpy as np
-from halftruth_shared import DomainTooLarge, EstimateError, Perturbation
+from halftruth_shared import DomainTooLarge, Perturbation
 from halftruth_shared.analyses.base import Target
 from halftruth_shared.channels.axes import Array, apply_along
 from halftruth_shared.deadlines import check_deadline
+from halftruth_shared.errors import NotReportedYet
 from numpy.typing import NDArray
 
 from ...counts import Counts
@@ -212,12 +213,12 @@ class PooledReconstruction(Reconstruction):
         return self._columns.overlaps(free, [self._sizes[j] for j in free], reports)
 
     def _refuse(self, free: Sequence[int], overlaps: Overlaps) -> None:
-        """Raise EstimateError with the smallest set of attributes without reports."""
+        """Raise NotReportedYet with the smallest set of attributes without reports."""
         missing = np.flatnonzero(overlaps.pooled == 0).tolist()
         subset = min(missing, key=int.bit_count)
         axes = [axis for axis in range(len(free)) if subset >> (len(free) - 1 - axis) & 1]
-        raise EstimateError(
-            f"attributes: no report tells of {self.listing([free[axis] for axis in axes])}"
+        raise NotReportedYet(
+            f"attributes: no report is about {self.listing([free[axis] for axis in axes])}"
             f"{' together' * (len(axes) > 1)} yet; expected more reports, or tables of"
             " fewer attributes (a lower max_length)",
             field="attributes",

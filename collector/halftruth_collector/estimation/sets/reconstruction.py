@@ -14,10 +14,11 @@ from itertools import combinations
 from math import prod
 
 import numpy as np
-from halftruth_shared import DomainTooLarge, EstimateError, Perturbation
+from halftruth_shared import DomainTooLarge, Perturbation
 from halftruth_shared.analyses.base import Target
 from halftruth_shared.channels.axes import Array
 from halftruth_shared.deadlines import check_deadline
+from halftruth_shared.errors import NotReportedYet
 from halftruth_shared.mechanisms import View
 from halftruth_shared.set_responses import SetResponse
 from halftruth_shared.subset_responses import SubsetResponse
@@ -358,8 +359,8 @@ class _Design:
         if not pooled[-1]:
             names = [self._source.schema.names[j] for j in (*self._free, *self.options)]
             about = " and ".join(f"'{name}'" for name in names)
-            raise EstimateError(
-                f"attributes: no report tells of {about}{' together' * (len(names) > 1)} yet;"
+            raise NotReportedYet(
+                f"attributes: no report is about {about}{' together' * (len(names) > 1)} yet;"
                 " expected more reports, or tables of fewer attributes",
                 field="attributes",
             )

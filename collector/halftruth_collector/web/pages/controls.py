@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, product
+from itertools import chain, combinations, product
 from typing import Any
 
 from halftruth_shared import Attribute, Survey
@@ -13,6 +13,26 @@ from halftruth_shared.results import quantity
 from ...analyses import Analysis, choices
 from ...estimation.groups import survey_in_groups
 from ...estimation.reconstruction import of_table, reconstruction
+
+#: Titles of fields whose names are those of programs, as people read them.
+_TITLES = {
+    "attribute": "Question",
+    "attributes": "Questions",
+    "where": "Only people with",
+    "missing": "Missing answers",
+    "merge": "Merged answers",
+    "confidence": "Confidence level",
+    "among": "Groups to compare",
+    "min_support": "Smallest support",
+    "min_confidence": "Smallest confidence",
+    "min_lift": "Smallest lift",
+    "max_length": "Longest itemsets",
+    "modelled": "Questions of the model",
+    "quasi": "Quasi-identifiers",
+    "sensitive": "Sensitive question",
+    "max_rows": "Most rows",
+    "limit": "Most rows",
+}
 
 #: Largest number of attributes whose interactions are offered; 8 have 28 pairs and 56 triples.
 MOST_OFFERED = 8
@@ -46,7 +66,10 @@ class Offered:
         return [name for name in names if name in known]
 
     def _together(self, names: Sequence[str]) -> bool:
-        options = ([each.name for each in self._schema.attributes_of(name)] for name in names)
+        options = [[each.name for each in self._schema.attributes_of(name)] for name in names]
+        # A question with several answers is not asked together with one of its own options.
+        if len({*chain(*options)}) < sum(map(len, options)):
+            return False
         tables = product(*options)
         return all(of_table(self._survey, each).identified(each) for each in tables)
 
@@ -148,7 +171,8 @@ def _control(
     answers: Mapping[str, str],
     offered: Offered,
 ) -> Control:
-    described = (field.name, field.name.replace("_", " ").capitalize(), field.description)
+    heading = _TITLES.get(field.name, field.name.replace("_", " ").capitalize())
+    described = (field.name, heading, field.description)
     known = {a.name: _label_with_name(a) for a in survey.schema.attributes}
     several = {q.name: f"{q.label_in()} ({q.name})" for q in survey.schema.questions}
     names = tuple(answers) if field.of == "category" else choices(field, survey)

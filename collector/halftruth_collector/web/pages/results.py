@@ -13,13 +13,12 @@ from flask import g, render_template, request, url_for
 from halftruth_shared import HalftruthError, ParameterError, Protection, Survey
 from halftruth_shared.analyses.reading import read, write
 from halftruth_shared.deadlines import check_deadline
-from halftruth_shared.results import Labels
 from halftruth_shared.results.layout import Arranged, Cell, Grid
 from halftruth_shared.results.wording import number
 from werkzeug.wrappers import Response as AnyResponse
 
 from ...analyses import ANALYSES, Analysis, answer, identified
-from ...analyses.base import PLACES, clearest, middle_answer
+from ...analyses.base import PLACES, AnalysisContext, clearest, middle_answer, wanted_pairs
 from ...analyses.labels import labels_of
 from ...analyses.overview import period
 from ...analyses.survey_report import brief_findings, survey_report
@@ -208,8 +207,9 @@ def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse 
             if format is not None:
                 content = _file(analysis, result, survey, format)
                 return formats.respond(content, format, f"{survey_id}-{name}")
-            page = _shown(analysis, result, labels_of(survey, result.query))
+            page = _shown(analysis, result, survey)
             _link_questions(page["rows"], page["first"], survey, given)
+            page["wanted"] = _wanted(source, survey) if of_survey else None
     except HalftruthError as error:
         # The start page of a survey with few reports is not an error.
         nothing_yet = of_survey and isinstance(error, TooFewReports)
@@ -232,6 +232,29 @@ def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse 
         **page,
     )
     return rendered, status
+
+
+def _wanted(source: AnalysisContext, survey: Survey) -> dict[str, Any] | None:
+    """Return the cross-tabulation of the first wanted table, and links to all; None without any."""
+    pairs = wanted_pairs(survey)
+    if not pairs:
+        return None
+    crosstab, labels = ANALYSES["crosstab"], labels_of(survey)
+    links = [
+        (
+            f"{labels.question(outcome.name)} by {labels.question(group.name)}",
+            _link(crosstab, survey, {"attributes": [f"{group.name},{outcome.name}"]}),
+        )
+        for outcome, group in pairs
+    ]
+    table: dict[str, Any] = {"links": links}
+    try:
+        outcome, group = pairs[0]
+        query = read(crosstab.query, {"attributes": [f"{group.name},{outcome.name}"]})
+        table |= _shown(crosstab, answer(crosstab, source, query), survey)
+    except HalftruthError as error:
+        table["problem"] = str(error)
+    return table
 
 
 def _link_questions(
@@ -367,10 +390,12 @@ def _file(
     return render_bytes(analysis.chart(result, labels_of(survey, result.query)), f".{format}")
 
 
-def _shown(analysis: Analysis[Any, Any], result: Any, labels: Labels) -> dict[str, Any]:
+def _shown(analysis: Analysis[Any, Any], result: Any, survey: Survey) -> dict[str, Any]:
     """Return the template variables of a result."""
+    labels = labels_of(survey, result.query)
     shown = analysis.present(result, labels)
     first, *parts = shown.parts
+    several = [labels.question(name) for name in survey.schema.options]
 
     def drawn(part: Arranged) -> ChartOnPage | None:
         """Return the chart of a part, without the notes that the page shows elsewhere."""
@@ -378,7 +403,9 @@ def _shown(analysis: Analysis[Any, Any], result: Any, labels: Labels) -> dict[st
         if chart is None:
             return None
         notes = tuple(note for note in chart.notes if note not in shown.sentences)
-        return on_page(replace(chart, notes=notes))
+        # The title of the survey is that of the page.
+        title = chart.title.removesuffix(f" · {labels.survey}")
+        return on_page(replace(chart, title=title, notes=notes), several)
 
     return {
         "result": result,

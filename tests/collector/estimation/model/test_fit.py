@@ -225,7 +225,7 @@ def test_attributes_that_are_never_reported_together_are_independent_given_the_o
     design = ((2, 3, 2, 2), "", (("ab", None, 1), ("cd", None, 1)), 3, 40, "3")
     survey = split_survey(design)
     counts = simulated(survey, 500)
-    with pytest.raises(EstimateError, match=r"^terms: no report tells of 'a' and 'c' together; "):
+    with pytest.raises(EstimateError, match=r"^terms: no report is about 'a' and 'c' together; "):
         fit_model(survey, counts, [*combinations("abcd", 2)])
     model = fit_model(survey, counts)
     assert model.terms == [("a",), ("b",), ("c",), ("d",), ("a", "b"), ("c", "d")]
