@@ -25,6 +25,7 @@ from halftruth_collector.web.calls import OPERATORS, declared
 from halftruth_shared.analyses.reading import fields, write
 from halftruth_shared.protocol.base import Request
 from halftruth_shared.protocol.terms import TermsChange
+from installed import needs_addons
 from sqlalchemy.exc import OperationalError
 
 from .store.conftest import statements
@@ -173,6 +174,7 @@ def test_each_action_is_described_with_its_arguments():
     assert len(names) == len(set(names))
 
 
+@needs_addons
 def test_each_declared_command_exists_once():
     found = []
 

@@ -15,6 +15,7 @@ from halftruth_collector.collector_store import Store
 from halftruth_collector.survey_file import of_survey
 from halftruth_shared.protocol.report_files import write_reports
 from halftruth_shared.protocol.reports import Report, ReportBatch
+from installed import needs_addons
 
 
 @pytest.fixture(autouse=True)
@@ -98,6 +99,7 @@ def test_new_and_existing_outboxes_are_private(live, tmp_path, survey, record):
     assert modes(tmp_path)["outbox.db"] == "0o600"
 
 
+@needs_addons
 def test_all_files_written_by_commands_are_private(tmp_path, survey):
     sent = ReportBatch(digest=survey.digest, reports=reports(60))
     for name, content in (

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from field_data import NIGERIA, published
 from halftruth_collector.cli import main
+from installed import needs_addons
 
 DOCS = Path(__file__).parents[2] / "docs"
 TIME = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d UTC)?")
@@ -22,7 +23,7 @@ TIME = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d UTC)?")
         pytest.param(
             "field.md",
             5,
-            marks=published,
+            marks=[published, needs_addons],
         ),
     ],
 )

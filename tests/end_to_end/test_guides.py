@@ -19,6 +19,7 @@ from halftruth_collector.cli.serve import serve
 from halftruth_collector.collector_store import Store
 from halftruth_shared import Survey, read_survey
 from halftruth_shared.protocol.reports import Report
+from installed import needs_addons
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -214,6 +215,7 @@ def run(line, patch, meanings):
     return printed.getvalue()
 
 
+@needs_addons
 @pytest.mark.parametrize(("page", "database"), DATABASES.items())
 def test_every_command_of_a_guide_works(page, database, folder, monkeypatch, request):
     shutil.move(database, "halftruth.db")
@@ -229,6 +231,7 @@ def test_every_command_of_a_guide_works(page, database, folder, monkeypatch, req
                 meanings["key"] = printed.split()[-1]
 
 
+@needs_addons
 def test_all_guides_are_covered_and_all_exceptions_are_used():
     lines = {file.name: [*commands(file.name)] for file in DOCS.glob("*.md")}
     # They need two servers, or an installed package: test_relay_manual.py and

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from halftruth_shared import Survey
-from installed import module, program
+from installed import module, needs_addons, program
 
 ROOT = Path(__file__).parents[2]
 WORK = ROOT / "docs" / "examples" / "work.toml"
@@ -75,6 +75,7 @@ CONFIG = {
 }
 
 
+@needs_addons
 def test_packages_require_each_other_in_this_version():
     lines = {room: {line for line in requires(room) if "halftruth" in line} for room in NEEDED}
     needed = {
@@ -85,6 +86,7 @@ def test_packages_require_each_other_in_this_version():
     assert extra == {f"{addon.replace('_', '-')}==0.1.0" for addon in ADDONS}
 
 
+@needs_addons
 def test_the_version_of_all_packages_is_one():
     assert {version(room) for room in NEEDED} == {"0.1.0"}
 
@@ -205,6 +207,35 @@ def clean_environment(folder):
         if "halftruth" not in package.name and package.suffix != ".pth":
             (site / package.name).symlink_to(package)
     return folder / "clean" / "bin" / "python", site
+
+
+#: Tests of all commands and their files; every night all but those of the studies.
+SOME = ["tests/collector/cli/test_help.py", "tests/collector/test_modes_of_files.py"]
+
+
+@pytest.mark.parametrize(
+    "tests", [SOME, pytest.param(["tests", "--ignore=tests/studies"], marks=pytest.mark.nightly)]
+)
+def test_the_collector_passes_its_tests_without_add_ons(tmp_path, tests):
+    python, site = clean_environment(tmp_path)
+    for room in ROOMS:
+        [about] = Path(sysconfig.get_path("purelib")).glob(f"{room}-*.dist-info")
+        (site / about.name).symlink_to(about)
+        [code] = ROOT.glob(f"*/{room}")
+        (site / room).symlink_to(code)
+    # What is skipped here runs in CI with the add-ons.
+    outer = {"CI", *(name for name in os.environ if name.startswith("PYTEST"))}
+    ran = subprocess.run(
+        [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", *tests],
+        capture_output=True,
+        encoding="utf-8",
+        cwd=ROOT,
+        env={name: value for name, value in os.environ.items() if name not in outer},
+        timeout=3_600,
+    )
+    assert ran.returncode == 0, ran.stdout[-5_000:]
+    assert " passed" in ran.stdout
+    assert "add-ons are missing" in ran.stdout
 
 
 @pytest.mark.usefixtures("tools")

@@ -4,12 +4,23 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
 
-_MODULES = Path(__file__).parents[2] / "client" / "node_modules"
+_ROOT = Path(__file__).parents[2]
+_MODULES = _ROOT / "client" / "node_modules"
+
+#: Add-ons of this repository that are not installed, such as where the collector is tested alone.
+_PROJECTS = [*_ROOT.glob("collector/addons/*/pyproject.toml"), *_ROOT.glob("docs/studies/*.toml")]
+_ABSENT = [
+    file.parent.name for file in _PROJECTS if find_spec(f"halftruth_{file.parent.name}") is None
+]
+
+#: Mark of tests that need an add-on.
+needs_addons = pytest.mark.skipif(bool(_ABSENT), reason=f"add-ons are missing: {_ABSENT}")
 
 #: Search path: this environment first, administrators' programs last.
 _FOLDERS = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"], "/usr/sbin"])
@@ -26,6 +37,12 @@ def missing(what: str) -> NoReturn:
 def outside(what: str) -> NoReturn:
     """Skip the test, in CI, too, because of a requirement that no installation provides."""
     pytest.skip(f"{OUTSIDE}{what}")
+
+
+def module_of_addon(name: str) -> None:
+    """Skip the tests of a module that needs an add-on, where it is not installed."""
+    if find_spec(name) is None:
+        pytest.skip(f"{name} is missing", allow_module_level=True)
 
 
 def program(*names: str) -> str:

@@ -13,7 +13,7 @@ import pytest
 from halftruth_collector import operations
 from halftruth_collector.importers import import_questionnaire
 from halftruth_shared import Survey
-from installed import module
+from installed import module, module_of_addon
 from playwright.sync_api import expect
 from relays import with_relay
 
@@ -21,6 +21,7 @@ from .conftest import PICTURES, counted, heading, posted, press
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
+module_of_addon("halftruth_importing")
 QUESTIONNAIRE = json.loads((HERE / "surveyjs.json").read_text("utf-8"))
 IMPORTED = import_questionnaire(str(HERE / "surveyjs.json"), id="health")
 #: The survey once its author has checked the questions.

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from installed import needs_addons
 
 ADDED = Path(__file__).parent / "added"
 TESTS = Path(__file__).parents[2]
@@ -75,6 +76,7 @@ def test_an_added_analysis_is_offered_everywhere(asked):
     assert "/results/feelings/at-least?question=felt&amp;confidence=0.9&amp;" in found["menu"]
 
 
+@needs_addons
 def test_an_added_importer_reads_its_files(installed, tmp_path):
     file = tmp_path / "habits.lines"
     file.write_text("Do you smoke?: no, yes\nHow often do you drink?: never, sometimes, daily\n")
@@ -89,6 +91,7 @@ def test_an_added_importer_reads_its_files(installed, tmp_path):
     assert "lines of questions" in done.stderr
 
 
+@needs_addons
 def test_an_added_exporter_writes_records(installed, asked, tmp_path):
     _, database = asked
     words = ["analyse", "microdata", "feelings", "--database", database, "--output"]
@@ -103,6 +106,7 @@ def test_an_added_exporter_writes_records(installed, asked, tmp_path):
     assert "expected a file that ends in one of .codebook.txt, .csv, .parquet, .tsv" in done.stderr
 
 
+@needs_addons
 def test_an_added_command_is_listed_and_runs(installed, tmp_path):
     assert "  options  List the questions" in run(installed, "--help").stdout
     file = tmp_path / "survey.toml"

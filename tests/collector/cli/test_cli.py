@@ -18,6 +18,7 @@ from halftruth_collector.cli import main
 from halftruth_collector.cli.records import Pilot
 from halftruth_shared import Protection, Survey
 from halftruth_shared.protocol.reports import Report
+from installed import needs_addons
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -248,6 +249,7 @@ def test_a_shell_completes_commands_of_a_group():
     assert done.stdout.split() == ["plain,overview"]
 
 
+@needs_addons
 def test_every_command_in_the_documentation_exists():
     known, written = paths(), 0
     # The example of addons.md adds it.

@@ -14,6 +14,7 @@ from halftruth_collector.web.pages.design import STARTER
 from halftruth_collector.web.pages.session import COOKIE
 from halftruth_shared import Survey
 from halftruth_shared.protocol.terms import Terms
+from installed import needs_addons
 from werkzeug.datastructures import FileStorage
 from werkzeug.test import encode_multipart
 
@@ -98,6 +99,7 @@ def test_publishing_sets_terms_and_blank_fields_keep_them(post, store):
     assert file_of(page) == other
 
 
+@needs_addons
 def test_a_questionnaire_is_opened_as_a_survey_file(post):
     choices = ["no", "yes"]
     questionnaire = {

@@ -14,6 +14,7 @@ from halftruth_collector import operations
 from halftruth_collector.web import formats
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
 from halftruth_shared.protocol.reports import Report
+from installed import needs_addons
 
 from .test_pages import Page, signed_in
 
@@ -49,6 +50,7 @@ def without_time(text):
     return re.sub(rb"\d{4}-\d\d-\d\d \d\d:\d\d UTC", b"", text)
 
 
+@needs_addons
 def test_every_offered_file_has_the_right_type_and_name(signed_in, filled):
     page = signed_in.get(PAGE)
     assert page.status_code == 200
@@ -104,6 +106,7 @@ def test_the_table_and_its_covariance_equal_those_of_the_command(signed_in, fill
     np.testing.assert_allclose(np.diag(matrix.iloc[:, 2:]), np.square(errors))
 
 
+@needs_addons
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_weighted_records_equal_those_of_the_command(signed_in, filled, done, tmp_path, ending):
     done("analyse", "microdata", "health", "--output", str(tmp_path / f"health-microdata.{ending}"))
@@ -189,6 +192,7 @@ def test_unavailable_files_are_refused_with_a_page(signed_in, filled, address, s
     assert said in answer.text
 
 
+@needs_addons
 def test_formats_of_missing_extras_are_named_but_not_offered(signed_in, filled, monkeypatch):
     monkeypatch.setattr(formats, "find_spec", lambda name: None if name == "pyarrow" else object())
     page = signed_in.get(PAGE).text
