@@ -21,6 +21,7 @@ from ..collector_store import OpenStore
 from ..errors import StoreUnavailable
 from ..ops import logs
 from ..ops.settings import Config
+from .parsing import Channel
 from .processes import GRACE
 from .threads import LastIdleFirst
 
@@ -33,7 +34,7 @@ _log = logging.getLogger(__name__)
 #: are left for the database, the metrics and the log.
 _CONNECTIONS, _OTHER_FILES = 500, 64
 
-#: Bytes of a request's head. The time in which waitress parses a field grows with their square.
+#: Bytes of a request's head.
 _HEAD = 8_192
 
 #: Bytes of a body in memory; a larger one waits in a temporary file.
@@ -90,6 +91,7 @@ def work(config: Config, program: str, listening: socket.socket, end: int, folde
         log_socket_errors=False,
         ident=None,
     )
+    server.channel_class = Channel
     serving = _start(server.run)
     if service.background:
         _start(lambda: _run_alone(service.background, folder))

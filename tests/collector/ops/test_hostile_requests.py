@@ -1,6 +1,7 @@
 """Hostile requests cost time in proportion to their length, and do not delay single reports."""
 
 import time
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import inf
 
@@ -39,11 +40,41 @@ def test_the_cost_of_a_request_is_proportional_to_its_length(impatient, survey):
     assert impatient.workers() == workers
 
 
-def in_proportion(spent: list[float]) -> bool:
+def in_proportion(spent: list[float], sizes: Sequence[int] = SIZES) -> bool:
     return all(
         after <= SLACK * before * large / small + FLOOR
-        for (small, before), (large, after) in pairwise(zip(SIZES, spent, strict=True))
+        for (small, before), (large, after) in pairwise(zip(sizes, spent, strict=True))
     )
+
+
+def test_the_cost_of_a_head_is_proportional_to_its_length(impatient):
+    """Longer heads are refused before they are parsed."""
+    workers, sizes = impatient.workers(), (400, 7_500)
+    fields: dict[str, Callable[[int], str]] = {
+        "blanks before a value": lambda size: "X: " + " " * size + "x",
+        "tabs before a value": lambda size: "X: " + "\t" * size + "x",
+        "blanks and no value": lambda size: "X: " + " " * size,
+        "blanks and a wrong value": lambda size: "X: " + " " * size + "\x01",
+        "blanks in a value": lambda size: "X: x" + " " * size + "x\x01",
+        "blanks after a value": lambda size: "X: x" + " " * size,
+        "words of a value": lambda size: "X: " + "x " * (size // 2) + "\x01",
+        "blanks before a name": lambda size: " " * size + "X: x",
+        "blanks after a name": lambda size: "X" + " " * size + ": x",
+        "a folded value": lambda size: "X: x\r\n" + " " * size + "x",
+        "fields with blanks": lambda size: "\r\n".join(["X:" + " " * 90 + "x"] * (size // 95)),
+    }
+    for name, make in fields.items():
+        spent = [inf, inf]
+        for _ in range(TRIES):
+            again = [cost(impatient.url, workers, _head(make), size) for size in sizes]
+            spent = list(map(min, spent, again))
+            if in_proportion(spent, sizes):
+                break
+        assert in_proportion(spent, sizes), (name, spent)
+
+
+def _head(make: Callable[[int], str]) -> Callable[[int], bytes]:
+    return lambda size: f"GET /healthz HTTP/1.1\r\nHost: here\r\n{make(size)}\r\n\r\n".encode()
 
 
 def test_single_reports_are_answered_during_hostile_requests(impatient, body, newly_counted):
