@@ -9,7 +9,7 @@ from waitress.parser import HTTPRequestParser
 _BLANKS = re.compile(rb"^([^\s:]+:)[ \t]+", re.MULTILINE)
 
 
-class Parser(HTTPRequestParser):
+class Parser(HTTPRequestParser):  # type: ignore[misc]
     """Parser of a request that takes no longer for blanks before the value of a header field.
 
     waitress removes them, too, in a time that grows with the square of their number: 8 kB would
@@ -21,7 +21,7 @@ class Parser(HTTPRequestParser):
         super().parse_header(_BLANKS.sub(rb"\1", header_plus))
 
 
-class Channel(HTTPChannel):
+class Channel(HTTPChannel):  # type: ignore[misc]
     """Connection of a client."""
 
     parser_class = Parser
