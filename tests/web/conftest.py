@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -149,9 +150,20 @@ def fits_a_phone(found, name):
     page, wide = found.page, found.page.viewport_size
     page.set_viewport_size(PHONE)
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], name
-    if PICTURES:
-        page.screenshot(path=Path(PICTURES) / f"{name}.png", full_page=True)
     page.set_viewport_size(wide)
+    if PICTURES:
+        take_pictures(page, Path(PICTURES) / name)
+
+
+def take_pictures(page, path):
+    """Write a page as it is on a screen and on a phone, by day and by night."""
+    before = page.viewport_size
+    for scheme, size in product(("light", "dark"), ({"width": 1_280, "height": 900}, PHONE)):
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size(size)
+        page.screenshot(path=f"{path}-{size['width']}-{scheme}.png", full_page=True)
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size(before)
 
 
 def watch(found, page):

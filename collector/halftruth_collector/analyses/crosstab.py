@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy
-from halftruth_shared import ParameterError, Schema
+from halftruth_shared import ParameterError, Schema, Survey
 from halftruth_shared.analyses.crosstab import CrosstabQuery
 from halftruth_shared.attribute import OPTION
 from halftruth_shared.columns import Codes
@@ -41,7 +41,7 @@ from ..estimation.measures import SCALE_NAMES
 from ..estimation.reliability import NOT, grades
 from ..estimation.scales import are_scales, estimate_scales
 from ..estimation.selection import adjusted_p_values
-from .base import Analysis, AnalysisContext, names_of_clearest
+from .base import Analysis, AnalysisContext, first_wanted, names_of_clearest
 from .deciding import AtLevel, decide_rows, p_in_words, tested_by
 from .measures import of_scales
 from .shares import precision
@@ -394,11 +394,19 @@ def state(result: Result[CrosstabQuery], claim: Claim, labels: Labels) -> str:
     return f"{row} and {column} are associated{within}: {tested}."
 
 
+def _start(survey: Survey) -> CrosstabQuery:
+    """Return the initial query: the first wanted table with a line for each group of people."""
+    if wanted := first_wanted(survey):
+        outcome, group = wanted
+        return CrosstabQuery(attributes=[group.name, outcome.name])
+    return CrosstabQuery(attributes=names_of_clearest(survey))
+
+
 ANALYSIS = Analysis(
     query=CrosstabQuery,
     title="Cross-tabulation",
     compute=compute,
-    start=lambda survey: CrosstabQuery(attributes=names_of_clearest(survey)),
+    start=_start,
     layout=layout,
     decide=decide,
     state=state,

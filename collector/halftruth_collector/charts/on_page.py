@@ -118,11 +118,14 @@ class Mark:
 
 @dataclass(frozen=True)
 class Part:
-    """Part of the line of a question: the place of an answer, its width, its tint and its text."""
+    """Part of the line of a question: the place of an answer, its width, its tint and its text.
+
+    The reason why a question has no estimates has no tint.
+    """
 
     at: float
     width: float
-    tint: int
+    tint: int | None
     words: str
 
 
@@ -278,6 +281,9 @@ def _line(panel: Panel, *, apart: bool) -> tuple[Part, ...]:
     Beside each other, the line ends before its end if some people gave no answer. Shares that add
     up to more than all people, as a negative estimate is shown as none, are drawn in proportion.
     """
+    reasons = {row.undefined for _, row in panel.rows if row.value is None}
+    if len(reasons) == 1 and all(row.value is None for _, row in panel.rows):
+        return (Part(0.0, 0.0, None, reasons.pop() or UNDEFINED),)
     values = [row.possible or 0.0 for _, row in panel.rows]
     total, room = max(sum(values), 1.0), 100 / len(values)
     parts, at = [], 0.0

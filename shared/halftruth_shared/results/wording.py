@@ -17,8 +17,8 @@ from .quantities import share as share_quantity
 #: Between groups of digits and before a percent sign.
 GAP = NARROW_SPACE
 
-#: Text in place of an undefined number, of an unbounded set, and of an interval without length.
-UNDEFINED, ANY_VALUE, EXACT = "undefined", "any value", "exact"
+#: Text in place of an undefined number, and of an unbounded set.
+UNDEFINED, ANY_VALUE = "undefined", "any value"
 
 _MINUS = "\N{MINUS SIGN}"
 _MOST_PLACES = 2
@@ -30,8 +30,8 @@ _MOST_FURTHER = 2
 #: What follows numbers in the unit of display.
 _UNITS = {"share": f"{GAP}%", "points": " points"}
 
-#: Ends that differ by less are those of a number without error.
-_EXACT = 1e-9
+#: An interval whose ends differ by less is a single number.
+_SAME = 1e-9
 
 #: Of the normal distribution, for a margin of 95 %.
 _QUANTILE = 1.96
@@ -158,10 +158,8 @@ def interval_in_words(estimate: Estimate, of: Quantity) -> str:
     >>> interval_in_words(Estimate(value=-0.1, set="empty"), of_share)
     'none: outside the possible range'
     """
-    if estimate.ends is not None and math.isclose(*estimate.ends, abs_tol=_EXACT):
-        return EXACT
     if of.style == "count":
-        return " to ".join(number(end, 0) for end in estimate.ends or ())
+        return " to ".join(dict.fromkeys(number(end, 0) for end in estimate.ends or ()))
     if estimate.set == "empty":
         return "none: outside the possible range"
     if estimate.interval is None:
@@ -176,6 +174,8 @@ def interval_in_words(estimate: Estimate, of: Quantity) -> str:
         return f"up to {ends[0]}, or from {ends[1]} on"
     if upper is None or upper == math.inf:
         return f"from {_number(lower, estimate, of)}{unit} on"
+    if math.isclose(lower, upper, abs_tol=_SAME):
+        return f"{_number(lower, estimate, of)}{unit}"
     return f"{' to '.join(_ends(lower, upper, estimate, of))}{unit}"
 
 
@@ -197,6 +197,8 @@ def with_interval(estimate: Estimate, of: Quantity) -> str:
     '3.0 (2.0 to 4.0)'
     >>> with_interval(Estimate(value=3.0, interval=(2.0, 4.0)), Quantity(""))
     'not usable (3.0, 2.0 to 4.0)'
+    >>> with_interval(Estimate(value=1.0, interval=(1.0, 1.0), reliability="usable"), _SHARE)
+    '100\u202f%'
     """
     if estimate.value is None:
         return estimate.undefined or UNDEFINED
@@ -204,10 +206,13 @@ def with_interval(estimate: Estimate, of: Quantity) -> str:
     if estimate.interval is None and estimate.set == "interval":
         return f"{estimate_in_words(estimate, of)}{unit}"
     text, interval = number_in_words(estimate, of), interval_in_words(estimate, of)
-    if interval == EXACT:
-        return f"{text}{unit}"
+    if interval == text:
+        # An interval of a single number says nothing more.
+        interval = ""
     if of.style == "count":
         return f"{text} ({interval})" if interval else text
+    if not interval:
+        return f"{judged(text, estimate.reliability)}{unit}"
     if estimate.reliability == "not usable":
         return judged(f"{text}, {interval}{unit}", estimate.reliability)
     return f"{text} ({interval}){unit}"
