@@ -23,12 +23,12 @@ from halftruth_collector.cli import main
 from halftruth_collector.collector_store import Store
 from halftruth_collector.confirmation import EVERY
 from halftruth_collector.ops.settings import Config
-from halftruth_collector.relay import operations as relaying
-from halftruth_collector.relay.store import RelayStore
 from halftruth_collector.store.tables import metadata, relay_reports, relay_surveys
 from halftruth_collector.web import create_app
 from halftruth_collector.web.calls import declared
 from halftruth_collector.web.messages import Confirmation
+from halftruth_relay import operations as relaying
+from halftruth_relay.store import RelayStore
 from halftruth_shared import Survey
 from halftruth_shared.protocol.sealing import create_sealing_key
 from halftruth_shared.protocol.signing import OperatorKey, sign

@@ -18,7 +18,7 @@ import click
 import pytest
 from halftruth_collector.cli import main
 from halftruth_collector.ops.settings import Config
-from installed import missing, program
+from installed import missing, needs_addons, program
 from wire import free_port, listening
 
 from .conftest import ROOT, merged, read_compose
@@ -152,6 +152,7 @@ def test_only_the_proxy_is_connected_to_the_outside(compose):
     assert not set(services["proxy"]["networks"]) & set(services["db"]["networks"])
 
 
+@needs_addons
 def test_a_relay_is_reached_only_through_its_proxy_which_logs_no_requests(of_relay, root):
     services = of_relay["services"]
     assert [name for name, service in services.items() if "ports" in service] == ["proxy"]

@@ -30,6 +30,7 @@ NEEDED = {
     "halftruth_client": {"halftruth-shared==0.1.0"},
     "halftruth_collector": {"halftruth-client==0.1.0", "halftruth-shared==0.1.0"},
     **dict.fromkeys([*ADDONS, STUDIES], OF_COLLECTOR),
+    "halftruth_relay": {*OF_COLLECTOR, "halftruth-client==0.1.0"},
 }
 
 #: Stamp files of installed requirements: the test installs only what it built.

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from installed import needs_addons
 from wire import free_port, wait_until
 
 PAGE = Path(__file__).parents[2] / "docs" / "relay.md"
@@ -20,6 +21,7 @@ def blocks(text: str) -> list[tuple[str, str]]:
     return re.findall(r"^```(\w+)\n(.*?)^```", text, re.M | re.S)
 
 
+@needs_addons
 @pytest.mark.nightly
 def test_the_relay_walk_through_counts_a_thousand_reports(tmp_path, monkeypatch):
     text = PAGE.read_text(encoding="utf-8").partition("### The whole way on one machine\n")[2]

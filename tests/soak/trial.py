@@ -15,8 +15,8 @@ from typing import Self
 import requests
 from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
-from halftruth_collector.relay import operations as relaying
-from halftruth_collector.relay.store import RelayStore
+from halftruth_relay import operations as relaying
+from halftruth_relay.store import RelayStore
 from halftruth_shared import Relay, Survey
 from halftruth_shared.protocol.key_files import create_key_file
 from halftruth_shared.protocol.sealing import SealingKeys

@@ -1,9 +1,10 @@
 """Programs and modules that tests require: if missing, tests are skipped, and fail in CI."""
 
 import os
+import re
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn
@@ -19,8 +20,12 @@ _ABSENT = [
     file.parent.name for file in _PROJECTS if find_spec(f"halftruth_{file.parent.name}") is None
 ]
 
+#: Why a test is skipped that needs an add-on, and what an import of one says.
+_REASON = f"add-ons are missing: {', '.join(_ABSENT)}"
+_NOT_FOUND = rf"No module named 'halftruth_({'|'.join(_ABSENT) or '-'})\b"
+
 #: Mark of tests that need an add-on.
-needs_addons = pytest.mark.skipif(bool(_ABSENT), reason=f"add-ons are missing: {_ABSENT}")
+needs_addons = pytest.mark.skipif(bool(_ABSENT), reason=_REASON)
 
 #: Search path: this environment first, administrators' programs last.
 _FOLDERS = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"], "/usr/sbin"])
@@ -37,12 +42,6 @@ def missing(what: str) -> NoReturn:
 def outside(what: str) -> NoReturn:
     """Skip the test, in CI, too, because of a requirement that no installation provides."""
     pytest.skip(f"{OUTSIDE}{what}")
-
-
-def module_of_addon(name: str) -> None:
-    """Skip the tests of a module that needs an add-on, where it is not installed."""
-    if find_spec(name) is None:
-        pytest.skip(f"{name} is missing", allow_module_level=True)
 
 
 def program(*names: str) -> str:
@@ -65,9 +64,13 @@ def pytest_runtest_makereport() -> Iterator[pytest.TestReport]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report() -> Iterator[pytest.CollectReport]:
-    """Fail a module that was skipped in CI."""
-    return strict((yield))
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Skip a module that imports an add-on which is missing; fail a skipped module in CI."""
+    report = yield
+    if report.failed and re.search(_NOT_FOUND, str(report.longrepr)):
+        report.outcome = "skipped"
+        report.longrepr = (report.nodeid, 0, f"Skipped: {_REASON}")
+    return strict(report)
 
 
 def strict(report: Any) -> Any:

@@ -15,11 +15,11 @@ from flask.testing import FlaskClient
 from halftruth_collector import operations as collecting
 from halftruth_collector.collector_store import Store
 from halftruth_collector.ops.settings import Config
-from halftruth_collector.relay import create_app as create_relay
-from halftruth_collector.relay import operations as relaying
-from halftruth_collector.relay.passing import Passing
-from halftruth_collector.relay.store import RelayStore
 from halftruth_collector.web import create_app as create_collector
+from halftruth_relay import operations as relaying
+from halftruth_relay.app import create_app as create_relay
+from halftruth_relay.passing import Passing
+from halftruth_relay.store import RelayStore
 from halftruth_shared import Relay, Survey
 from halftruth_shared.protocol.sealing import (
     SealingKeys,

@@ -62,6 +62,8 @@ def run_collector(
     environment = {k: v for k, v in os.environ.items() if not k.startswith("HALFTRUTH_")}
     environment |= {"HALFTRUTH_DATABASE": database, "HALFTRUTH_RATE_LIMIT": "off"}
     given["program"] = program
+    if program == "relay":
+        given["module"] = "halftruth_relay.app"
     del given["database"]
     module = "halftruth_collector.server.serve"
     command = [sys.executable, "-m", module, json.dumps(given)]

@@ -3,7 +3,7 @@
 import ssl
 
 import pytest
-from halftruth_collector.relay import operations as relaying
+from halftruth_relay import operations as relaying
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
 from halftruth_shared.protection import Protection
 from playwright.sync_api import expect

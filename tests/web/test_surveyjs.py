@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 
 import pytest
 from halftruth_collector import operations
-from halftruth_collector.importers import import_questionnaire
+from halftruth_importing.readers import SURVEYJS
 from halftruth_shared import Survey
-from installed import module, module_of_addon
+from installed import module
 from playwright.sync_api import expect
 from relays import with_relay
 
@@ -21,9 +21,8 @@ from .conftest import PICTURES, counted, heading, posted, press
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
-module_of_addon("halftruth_importing")
 QUESTIONNAIRE = json.loads((HERE / "surveyjs.json").read_text("utf-8"))
-IMPORTED = import_questionnaire(str(HERE / "surveyjs.json"), id="health")
+IMPORTED = SURVEYJS.convert(json.dumps(QUESTIONNAIRE).encode(), "surveyjs.json", "health", "19")
 #: The survey once its author has checked the questions.
 TEXT = re.sub("(?m)^unconfirmed = .*\n", "", IMPORTED.text)
 SURVEY = Survey.from_toml(TEXT)

@@ -11,8 +11,8 @@ import pytest
 import requests
 from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
-from halftruth_collector.relay import operations as relaying
-from halftruth_collector.relay.store import RelayStore
+from halftruth_relay import operations as relaying
+from halftruth_relay.store import RelayStore
 from halftruth_shared.protocol.sealing import SealingKeys, create_sealing_key
 from halftruth_shared.protocol.terms import Terms
 from installed import program

@@ -41,7 +41,6 @@ _MAIN = {
     "audit": "audit:audit",
     "demo": "demo:demo",
     "plan": "plan:plan",
-    "relay": "relay:relay",
     "reports": ":reports",
     "serve": "serve:serve",
     "survey": "surveys:survey",
@@ -49,6 +48,7 @@ _MAIN = {
 
 #: Commands of add-ons of this project, for the error where they are not installed.
 _ADDED = {
+    "relay": "halftruth-relay",
     "reports count": "halftruth-files",
     "reports read": "halftruth-field",
     "reports write": "halftruth-files",

@@ -34,7 +34,7 @@ AT_ONCE = {"is_independent": True}
 STEP = 10
 
 #: Loggers whose messages, apart from exceptions, do not quote requests.
-_PACKAGE_LOGGER = "halftruth_collector"
+_PACKAGE_LOGGERS = ("halftruth_collector", "halftruth_relay")
 
 #: Logger of the server, whose messages can quote requests, and what they are about by function.
 _SERVER_LOGGER = "waitress"
@@ -47,7 +47,8 @@ def configure(log_format: LogFormat, *, quiet: bool = False) -> None:
         sys.stderr, JsonFormatter() if log_format == "json" else TextFormatter()
     )
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
-    logging.getLogger(_PACKAGE_LOGGER).setLevel(logging.WARNING if quiet else logging.INFO)
+    for name in _PACKAGE_LOGGERS:
+        logging.getLogger(name).setLevel(logging.WARNING if quiet else logging.INFO)
     # It warns of requests that wait for a thread, also of those whose thread is being started.
     logging.getLogger(f"{_SERVER_LOGGER}.queue").setLevel(logging.ERROR)
     # Otherwise logging prints a message that cannot be written, with its arguments.
@@ -176,12 +177,12 @@ class SteppedHandler(logging.StreamHandler[TextIO]):
 
 
 def _is_trusted(name: str) -> bool:
-    return name == _PACKAGE_LOGGER or name.startswith(f"{_PACKAGE_LOGGER}.")
+    return name.partition(".")[0] in _PACKAGE_LOGGERS
 
 
 def _log_thread_exception(failure: threading.ExceptHookArgs) -> None:
     if failure.exc_type is not SystemExit:
-        logging.getLogger(_PACKAGE_LOGGER).error(
+        logging.getLogger(_PACKAGE_LOGGERS[0]).error(
             "unforeseen %s at %s in a thread",
             failure.exc_type.__name__,
             place(failure.exc_traceback),

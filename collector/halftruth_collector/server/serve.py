@@ -22,8 +22,8 @@ from .shared_folder import create_folder
 #: Named explicitly, because this module runs as a program.
 _log = logging.getLogger("halftruth_collector.server.serve")
 
-#: Module that creates the application of each program.
-_PROGRAMS = {"collector": "halftruth_collector.web", "relay": "halftruth_collector.relay"}
+#: Module that makes the application of a collector.
+_COLLECTOR = "halftruth_collector.web"
 
 #: Connections that wait to be accepted.
 _BACKLOG = 1024
@@ -44,6 +44,7 @@ def serve(
     threads: int,
     quiet: bool,
     program: str = "collector",
+    module: str = _COLLECTOR,
 ) -> None:
     """Serve until the process is told to stop.
 
@@ -59,7 +60,10 @@ def serve(
         Number of simultaneous long computations in each process.
     quiet : bool
         Whether to omit log lines for single requests.
-    program : {"collector", "relay"}
+    program : str
+        What the server is called.
+    module : str
+        Name of the module whose `create_app` makes its application from the settings.
     """
     logs.configure(config.log_format, quiet=quiet)
     try:
@@ -72,11 +76,11 @@ def serve(
         sys.exit(f"halftruth: cannot listen on {host}, port {port}: {why}")
     _log.info("starting, version %s", version("halftruth-collector"), extra=logs.AT_ONCE)
     config = msgspec.structs.replace(config, threads=threads)
-    module, parent, folder = _PROGRAMS[program], os.getpid(), create_folder()
+    parent, folder = os.getpid(), create_folder()
     # Before the modules that need the metrics; and these before forking, so that they are loaded
     # once.
     os.environ[_METRICS_VARIABLE] = str(folder)
-    _load(program)
+    _load(module)
 
     def work(end: int) -> None:
         from .working import work
@@ -109,11 +113,11 @@ def serve(
             _log.info("stopped", extra=logs.AT_ONCE)
 
 
-def _load(program: str) -> None:
+def _load(module: str) -> None:
     """Load what the workers need."""
     import_module("halftruth_collector.server.working")
-    import_module(_PROGRAMS[program])
-    if program == "collector":
+    import_module(module)
+    if module == _COLLECTOR:
         from ..web.bundle import warn_if_not_built
 
         # Read the built form, too.

@@ -276,6 +276,7 @@ def test_every_command_in_the_documentation_exists():
 @pytest.mark.parametrize(
     ("words", "package"),
     [
+        (("relay", "status"), "halftruth-relay"),
         (("reports", "count", "a.parquet"), "halftruth-files"),
         (("reports", "read", "a.csv"), "halftruth-field"),
         (("study", "rivals", "records.csv"), "halftruth-studies"),

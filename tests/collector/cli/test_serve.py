@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 from halftruth_collector.cli.serve import serve
 from halftruth_collector.ops.settings import OTHER_VARIABLES, Config, describe_unknown_variables
+from installed import needs_addons
 
 
 @pytest.mark.parametrize(("given", "threads"), [(None, "1"), ("2", "2")])
@@ -58,6 +59,7 @@ def test_numbers_of_processes_are_options_and_settings(
     assert [(each["workers"], each["threads"]) for each in handed] == [expected]
 
 
+@needs_addons
 @pytest.mark.parametrize(("text", "expected"), [(None, 1), ("3", 3)])
 def test_a_relay_has_one_process_unless_another_number_is_set(
     command, handed, tmp_path, key_file, sealing_key, monkeypatch, text, expected
@@ -80,7 +82,9 @@ def test_an_invalid_number_of_processes_stops_the_server(command, handed, tmp_pa
     assert handed == []
 
 
-@pytest.mark.parametrize("program", [["serve"], ["relay", "serve"]])
+@pytest.mark.parametrize(
+    "program", [["serve"], pytest.param(["relay", "serve"], marks=needs_addons)]
+)
 def test_unknown_variables_are_named_at_the_start_with_the_closest_setting(
     command, handed, tmp_path, key_file, sealing_key, monkeypatch, program
 ):

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 from halftruth_collector import operations
-from halftruth_collector.relay.store import RegisteredSurvey
 from halftruth_collector.store.parsed import ParsedSurveys, size_in_memory
 from halftruth_collector.store.parsed import parsed_surveys as shared
+from halftruth_relay.store import RegisteredSurvey
 from halftruth_shared import Attribute, Schema, SplitQuestionnaire, Survey
 from relays import with_relay
 
@@ -67,6 +67,7 @@ def test_a_relay_reads_seventy_surveys_in_turn_and_parses_each_once(survey, tmp_
             unopened=0,
             batch_passed=0,
             batch_unopened=0,
+            issued=0,
             is_stopped=False,
         )
         for number, each in enumerate(surveys)

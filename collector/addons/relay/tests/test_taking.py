@@ -10,8 +10,8 @@ from databases import on_both
 from halftruth_client.errors import RequestRefused
 from halftruth_collector import operations as collecting
 from halftruth_collector.ops.settings import Config
-from halftruth_collector.relay import create_app
 from halftruth_collector.web.calls import declared, template
+from halftruth_relay.app import create_app
 from halftruth_shared import HalftruthError, ParameterError
 from halftruth_shared.protocol.sealing import create_sealing_key
 from halftruth_shared.protocol.signing import OperatorKey, sign

@@ -1,11 +1,10 @@
 """``halftruth relay``: run a relay, which passes reports on to collectors in shuffled batches."""
 
 import click
-
-from ..ops.settings import Config
-from . import options
-from .output import print_table
-from .serve import listening, run_server
+from halftruth_collector.cli import options
+from halftruth_collector.cli.output import print_table
+from halftruth_collector.cli.serve import listening, run_server
+from halftruth_collector.ops.settings import Config
 
 #: Default of the processes of a relay.
 WORKERS = 1
@@ -31,8 +30,8 @@ def relay() -> None:
 @listening(port=8001, workers=WORKERS)
 def serve(database: str, workers: int | None, **settings: object) -> None:
     """Run the relay until it is interrupted."""
-    from ..relay.app import key_file
-    from ..relay.store import RelayStore
+    from .app import key_file
+    from .store import RelayStore
 
     # Fail here, in one line, if a setting is wrong or the database cannot be used.
     config = Config.from_environment()
@@ -40,7 +39,14 @@ def serve(database: str, workers: int | None, **settings: object) -> None:
     with options.naming(RelayStore(database)):
         pass
     number = workers or config.workers or WORKERS
-    run_server(database, program="relay", workers=number, threads=1, **settings)
+    run_server(
+        database,
+        program="relay",
+        module=f"{__package__}.app",
+        workers=number,
+        threads=1,
+        **settings,
+    )
 
 
 @relay.command()
@@ -80,9 +86,9 @@ def register(
     from halftruth_shared import ParameterError
     from halftruth_shared.protocol.signed_tickets import TicketKeys
 
-    from ..relay import operations
-    from ..relay.app import key_file
-    from ..relay.store import RelayStore
+    from . import operations
+    from .app import key_file
+    from .store import RelayStore
 
     config = Config.from_environment()
     if config.relay_url is None:
@@ -114,8 +120,8 @@ def register(
 @_database
 def status(database: str) -> None:
     """Print the status and the numbers of reports of every survey."""
-    from ..relay.operations import describe_doubt, describe_stop
-    from ..relay.store import open_existing_relay
+    from .operations import describe_doubt, describe_stop
+    from .store import open_existing_relay
 
     with options.naming(open_existing_relay(database)) as store:
         rows = [(survey, store.held(survey)) for survey in store.all()]
@@ -160,8 +166,8 @@ def close(survey: str, confirm: str | None, database: str) -> None:
 
     Its last reports are passed on if they are enough for a batch.
     """
-    from ..relay import operations
-    from ..relay.store import open_existing_relay
+    from . import operations
+    from .store import open_existing_relay
 
     with options.naming(open_existing_relay(database)) as store:
         operations.close(store, survey, confirm=confirm)
@@ -176,8 +182,8 @@ def resume(survey: str, database: str) -> None:
 
     A relay stops after a batch with many reports that the collector could not open.
     """
-    from ..relay import operations
-    from ..relay.store import open_existing_relay
+    from . import operations
+    from .store import open_existing_relay
 
     with open_existing_relay(database) as store:
         was_stopped = operations.resume(store, survey)
@@ -201,8 +207,8 @@ def purge(days: int, confirm: str | None, database: str) -> None:
     the collector has not acknowledged yet are skipped. Confirm with the ids of the surveys,
     separated by commas, or with '*' for all that closed so long ago.
     """
-    from ..relay import operations
-    from ..relay.store import open_existing_relay
+    from . import operations
+    from .store import open_existing_relay
 
     with options.naming(open_existing_relay(database)) as store:
         done = operations.purge(store, days, confirm=confirm)

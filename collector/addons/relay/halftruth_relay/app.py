@@ -6,24 +6,30 @@ from datetime import UTC, datetime
 from typing import cast
 
 from flask import Flask, Response, g
+from halftruth_collector.errors import (
+    StaleDigest,
+    StoreUnavailable,
+    SurveyClosed,
+    TooLarge,
+    TooManyReports,
+)
+from halftruth_collector.intake.reading import read_batch
+from halftruth_collector.ops.metrics import Metrics
+from halftruth_collector.ops.settings import Config
+from halftruth_collector.store.keys import SealingKeyFile
+from halftruth_collector.web import openapi, parameters
+from halftruth_collector.web.app import assemble
+from halftruth_collector.web.calls import Audience
+from halftruth_collector.web.context import Service, service
+from halftruth_collector.web.limits import ReportLimit, Visit
+from halftruth_collector.web.messages import Health
+from halftruth_collector.web.readiness import Readiness
+from halftruth_collector.web.routes.operations import describe, expose, get_health, get_readiness
+from halftruth_collector.web.turns import Turns
 from halftruth_shared import ParameterError, ReportError
 from halftruth_shared.protocol.reports import IssuedTickets, Receipt, SealedBatch, TicketRequest
 from halftruth_shared.protocol.surveys import RelayedSurvey
 
-from ..errors import StaleDigest, StoreUnavailable, SurveyClosed, TooLarge, TooManyReports
-from ..intake.reading import read_batch
-from ..ops.metrics import Metrics
-from ..ops.settings import Config
-from ..store.keys import SealingKeyFile
-from ..web import openapi, parameters
-from ..web.app import assemble
-from ..web.calls import Audience
-from ..web.context import Service, service
-from ..web.limits import ReportLimit, Visit
-from ..web.messages import Health
-from ..web.readiness import Readiness
-from ..web.routes.operations import describe, expose, get_health, get_readiness
-from ..web.turns import Turns
 from .intake import Envelopes, Intake, open_envelopes
 from .passing import Passing
 from .store import RelayStore

@@ -5,7 +5,3 @@ which the sender drew, and the report sealed for the collector until the collect
 it (outbox). It stores neither address nor time, and compaction erases the order of arrival when a
 survey closes.
 """
-
-from .app import create_app
-
-__all__ = ["create_app"]

@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, cast
 
+from halftruth_collector.collector_store import OpenStore, check_existing
+from halftruth_collector.errors import UnknownSurvey
+from halftruth_collector.store.parsed import parsed_surveys
+from halftruth_collector.store.surveys import Closer, why_closed
+from halftruth_collector.store.tables import relay_reports, relay_surveys, surveys
 from halftruth_shared import ParameterError, Relay, Survey
 from halftruth_shared.protocol.terms import Terms
 from sqlalchemy import Connection, bindparam, exists, func, select
 from sqlalchemy.engine import Row
 
-from ..collector_store import OpenStore, check_existing
-from ..errors import UnknownSurvey
-from ..store.parsed import parsed_surveys
-from ..store.surveys import Closer, why_closed
-from ..store.tables import relay_reports, relay_surveys, surveys
 from .issuing import RelayTickets
 
 #: Status of a survey: accepts reports; closed; closed with reports released to be passed on; closed

@@ -101,6 +101,7 @@ def test_a_relay_is_served_by_the_server_of_collectors(make, relay, monkeypatch)
     assert program == "halftruth_collector.server.serve"
     assert json.loads(options) == {
         "program": "relay",
+        "module": "halftruth_relay.app",
         "host": "127.0.0.1",
         "port": 0,
         "workers": 1,

@@ -4,7 +4,7 @@ import os
 import signal
 
 import requests
-from halftruth_collector.relay import operations as relaying
+from halftruth_relay import operations as relaying
 from relays import Device
 from serving import run_collector
 from wire import PATIENCE, wait_until

@@ -10,16 +10,15 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from halftruth_collector.errors import StoreUnavailable, SurveyClosed
+from halftruth_collector.intake.issuing import IssuedCounts, read_request
+from halftruth_collector.store.database import Database
+from halftruth_collector.store.tables import relay_surveys
 from halftruth_shared import ParameterError
 from halftruth_shared.protocol.reports import TicketRequest
 from halftruth_shared.protocol.sealing import SealingKeys
 from halftruth_shared.protocol.signed_tickets import TicketKeys
 from halftruth_shared.protocol.tickets import issue
-
-from ..errors import StoreUnavailable, SurveyClosed
-from ..intake.issuing import IssuedCounts, read_request
-from ..store.database import Database
-from ..store.tables import relay_surveys
 
 if TYPE_CHECKING:
     from .store import RegisteredSurvey

@@ -4,17 +4,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from halftruth_collector.errors import SurveyClosed, UnknownSurvey
+from halftruth_collector.intake.batching import GroupCommit
+from halftruth_collector.store.database import Database, insert
+from halftruth_collector.store.reports import add_ids, find_ids
+from halftruth_collector.store.tables import relay_ids, relay_reports
 from halftruth_shared import HalftruthError, ReportError
 from halftruth_shared.protocol.reports import Receipt, SealedBatch
 from halftruth_shared.protocol.sealing import SealingKeys, open_envelope
 from halftruth_shared.protocol.tickets import ticket_size
 from sqlalchemy import Connection
 
-from ..errors import SurveyClosed, UnknownSurvey
-from ..intake.batching import GroupCommit
-from ..store.database import Database, insert
-from ..store.reports import add_ids, find_ids
-from ..store.tables import relay_ids, relay_reports
 from .store import RegisteredSurvey, find
 
 #: Largest number of reports in one transaction, and in the queue, unless one request has more.

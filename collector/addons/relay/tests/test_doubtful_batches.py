@@ -10,8 +10,8 @@ import pytest
 from databases import on_both
 from halftruth_collector import operations as collecting
 from halftruth_collector.errors import StoreUnavailable
-from halftruth_collector.relay import operations as relaying
-from halftruth_collector.relay import passing as module
+from halftruth_relay import operations as relaying
+from halftruth_relay import passing as module
 from halftruth_shared.protocol.reports import Receipt
 from serving import run_collector
 from wire import wait_until

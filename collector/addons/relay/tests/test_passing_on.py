@@ -14,10 +14,10 @@ import pytest
 from databases import on_both
 from halftruth_collector import operations as collecting
 from halftruth_collector.errors import StoreUnavailable
-from halftruth_collector.relay import operations as relaying
-from halftruth_collector.relay import passing as module
-from halftruth_collector.relay.passing import Passing, shuffled
 from halftruth_collector.store.tables import relay_surveys
+from halftruth_relay import operations as relaying
+from halftruth_relay import passing as module
+from halftruth_relay.passing import Passing, shuffled
 from relays import Device, inner_reports
 from scipy.stats import chi2
 from sqlalchemy import event, update

@@ -13,7 +13,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
 from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 from halftruth_collector import operations as collecting
-from halftruth_collector.relay import operations as relaying
+from halftruth_relay import operations as relaying
 from halftruth_shared import ParameterError, Relay
 from halftruth_shared.protocol.reports import Receipt
 from halftruth_shared.protocol.sealing import create_sealing_key, open_envelope, relayed_size

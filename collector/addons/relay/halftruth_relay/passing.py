@@ -10,13 +10,13 @@ from secrets import SystemRandom
 
 from halftruth_client.errors import CollectorUnavailable, RequestRefused
 from halftruth_client.transport import Transport
+from halftruth_collector.errors import StoreUnavailable
+from halftruth_collector.intake.reading import MOST_SEALED
+from halftruth_collector.store.audit import ACTOR
 from halftruth_shared import HalftruthError
 from halftruth_shared.protocol.reports import Receipt, RelayedBatch
 from halftruth_shared.protocol.surveys import PublishedSurvey, survey_path
 
-from ..errors import StoreUnavailable
-from ..intake.reading import MOST_SEALED
-from ..store.audit import ACTOR
 from . import operations
 from .operations import Reason
 from .store import RegisteredSurvey, RelayStore

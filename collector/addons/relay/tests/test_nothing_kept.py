@@ -4,8 +4,8 @@ import logging
 
 import pytest
 from halftruth_collector import operations as collecting
-from halftruth_collector.relay import operations as relaying
 from halftruth_collector.store.tables import metadata
+from halftruth_relay import operations as relaying
 from relays import Device, contents, inner_reports
 
 #: The address of all reports, as text and as bytes.

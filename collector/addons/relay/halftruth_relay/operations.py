@@ -14,15 +14,15 @@ from urllib.parse import urlsplit
 
 from halftruth_client.catalog import Catalog
 from halftruth_client.transport import Transport
+from halftruth_collector.confirmation import require
+from halftruth_collector.operations import action, check_days, require_purge
+from halftruth_collector.store.database import insert, lock_compacted
+from halftruth_collector.store.tables import relay_ids, relay_reports, relay_surveys
 from halftruth_shared import ParameterError
 from halftruth_shared.protocol.reports import Receipt, RelayedBatch
 from halftruth_shared.protocol.surveys import survey_path
 from sqlalchemy import Connection, delete, func, select, update
 
-from ..confirmation import require
-from ..operations import action, check_days, require_purge
-from ..store.database import insert, lock_compacted
-from ..store.tables import relay_ids, relay_reports, relay_surveys
 from .store import RegisteredSurvey, RelayStore, count_held, find
 
 _log = logging.getLogger(__name__)
