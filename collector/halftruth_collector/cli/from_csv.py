@@ -8,6 +8,9 @@ from halftruth_shared import ParameterError
 from . import options
 from .output import secrets_to, write
 
+#: From this number of questions on, tables of any two of them cost much precision.
+_MANY = 5
+
 
 @click.command("from-csv")
 @click.argument("file", type=click.Path())
@@ -73,6 +76,12 @@ def from_csv(
         click.echo(f"{made.survey.id}: {len(made.survey.schema.questions)} questions in {output}")
     for note in made.notes:
         click.echo(f"halftruth: {note}", err=True)
+    if not wanted and len(made.survey.schema.questions) >= _MANY:
+        click.echo(
+            "halftruth: tables of any two questions are wanted; --wanted 'OUTCOME by GROUP' makes"
+            " those of them that you need much more precise",
+            err=True,
+        )
     if made.changed and records is None:
         click.echo(
             f"halftruth: the survey has other names or answers than these columns of {file}:"

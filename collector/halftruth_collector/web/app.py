@@ -20,6 +20,7 @@ from .budget import limit_large_bodies
 from .context import EXTENSION, Collector, Service, forget_bearer
 from .headers import SecurityHeaders
 from .limits import ReportLimit
+from .narrow import headed
 from .readiness import Readiness
 from .turns import Turns
 
@@ -80,7 +81,7 @@ def assemble(service: Service, blueprints: Iterable[Blueprint]) -> Flask:
     app.config["MAX_CONTENT_LENGTH"] = service.config.max_body
     app.extensions[EXTENSION] = service
     app.jinja_env.filters["checked"] = checked
-    app.jinja_env.filters["number"] = number
+    app.jinja_env.filters |= {"headed": headed, "number": number}
     problems.register(app)
     app.teardown_request(forget_bearer)
     for blueprint in blueprints:

@@ -371,3 +371,14 @@ def test_another_column_count_that_is_left_out_is_named(command):
     columns = {"count": [f"word {i}" for i in range(PEOPLE)], "b": cycle("x", "y")}
     _, _, said = drafted(command, columns)
     assert "columns of people.csv: count; --records FILE" in said
+
+
+def test_all_pairs_of_many_questions_are_wanted_only_with_a_hint(command):
+    many = {f"q{j}": cycle("no", "yes") for j in range(5)}
+    for columns, options, hinted in (
+        (many, (), True),
+        (many, ("--wanted=q0 by q1",), False),
+        ({name: many[name] for name in ("q0", "q1")}, (), False),
+    ):
+        _, _, said = drafted(command, columns, *options)
+        assert ("tables of any two questions are wanted" in said) == hinted

@@ -388,7 +388,7 @@ def test_all_views_agree_whether_a_survey_is_open(
         found = signed_in.get(path, headers=operator).get_json()
         assert (path, found["status"], found["closed_because"]) == (path, word, why)
     operating = signed_in.get("/operate/").text
-    assert f"<td>{word}</td>" in operating
+    assert f">{word}</td>" in operating
     this = " ".join(signed_in.get("/operate/surveys/health").text.split())
     assert f"<dt>Status</dt><dd>{word}" in this
     assert ("by its deadline." in this, "by its quota." in this) == (
