@@ -235,7 +235,7 @@ def test_planning_many_questions_computes_few_tables(post, monkeypatch):
     )
     _, page = post(text, respondents="100000")
     assert 0 < len(planned) < 2_000
-    assert re.search(r'>share within a group</th><td[^>]*>±[0-9.]+ points</td>', page)
+    assert re.search(r">share within a group</th><td[^>]*>±[0-9.]+ points</td>", page)
 
 
 def test_precision_equals_closed_forms_and_the_bound_of_gamma_is_shown(post):
