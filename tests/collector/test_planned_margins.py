@@ -107,5 +107,6 @@ def test_all_surfaces_print_the_same_margin(
     http.set_cookie(COOKIE, operations.create_token(store, "operator"), path="/operate/")
     form = {"survey": text, "do": "check", "respondents": str(respondents)}
     design = unescape(http.post("/operate/design", data=form).get_data(as_text=True))
-    assert f'<th scope="row">share of an answer</th><td>{said}</td>' in design
+    cell = f'<td data-heading="typical margin">{said}</td>'
+    assert f'<th scope="row">share of an answer</th>{cell}' in design
     assert definition in design
