@@ -10,8 +10,7 @@ from halftruth_shared.analyses.base import MiningQuery
 from ..estimation.estimator import TABLE_CELLS
 from ..estimation.groups import survey_in_groups
 from ..estimation.itemsets import MAX_SUBSETS, count_itemsets, schema_of_items
-from ..estimation.model.design import Design
-from ..estimation.model.fit import asked_pairs, axes_of, schema_of
+from ..estimation.model.fit import design_of, schema_of
 from ..estimation.reconstruction import reconstruction
 from .base import check_model_names, errors_naming, field_of_model, is_in_groups, model_attributes
 
@@ -38,8 +37,7 @@ def check_model(survey: Survey, query: Any) -> None:
         survey = survey_in_groups(survey)
     with errors_naming(field_of_model(query)), errors_naming("interactions", "terms"):
         schema = schema_of(survey.schema, model_attributes(survey, query))
-        terms = [*asked_pairs(survey, schema.names), *query.interactions]
-        Design(schema.shape, axes_of(survey, schema, terms))
+        design_of(survey, schema, further=query.interactions)
 
 
 def check_lengths(survey: Survey, query: MiningQuery[Any], *, rules: bool = False) -> None:

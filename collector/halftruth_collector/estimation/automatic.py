@@ -45,7 +45,8 @@ def prefers_model(survey: Survey, counts: Counts, attributes: Sequence[str]) -> 
     its domain), or if the expected margins of the moment estimate are more than `WIDER` times those
     of a model of them. Of the counts, only the number of reports of each view is used.
     """
-    # The model of all pairs is saturated for a table of two attributes.
+    # The model of all pairs is saturated for a table of two attributes, unless these are scales: of
+    # two questions, the default assumes nothing about their association.
     if len(attributes) < 3:
         return False
     names = tuple(sorted(attributes))

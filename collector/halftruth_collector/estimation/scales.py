@@ -439,7 +439,7 @@ def score_correlation_of(estimator: Estimator, names: Sequence[str]) -> Estimate
     ranks are then the mean of both.
     """
     of = QUANTITIES["score_correlation"]
-    found = Estimates.contrast(answered_pair(estimator, names), _correlation_of_ranks, of)
+    found = Estimates.contrast(answered_pair(estimator, names), correlation_of_ranks, of)
     if np.isnan(found.value).any():
         found = replace(found, undefined=[NO_VARIANCE])
     coarse, parts = _without_rare(estimator, names)
@@ -455,7 +455,7 @@ def score_correlation_of(estimator: Estimator, names: Sequence[str]) -> Estimate
     )
 
 
-def _correlation_of_ranks(people: Any) -> Any:
+def correlation_of_ranks(people: Any) -> Any:
     """Return the product-moment correlation of ranks in a table (R, C, …), shape (1, …)."""
     total = positive(people.sum(axis=(0, 1)))
     ranks = [np.arange(size, dtype=np.float64) for size in people.shape[:2]]

@@ -189,7 +189,8 @@ Interactions = Annotated[
     Meta(
         extra=KEPT,
         description="With estimate = model: interactions of three or more attributes that the"
-        " model has in addition to all pairs; each is written as names separated by commas.",
+        " model has in addition to all pairs, and those of two scales that it has in full instead"
+        " of a linear-by-linear term; each is written as names separated by commas.",
     ),
 ]
 Modelled = Annotated[

@@ -47,10 +47,12 @@ class ModelFit(Message, frozen=True, kw_only=True):
     It has the interactions of all pairs of `attributes` that some report asks together, and
     `interactions`, each tested against the model without it. The `unasked_pairs` have no
     interaction: the model assumes that these two are independent given the other answers, which no
-    report can contradict. Those that the query names come first. `added` are further interactions,
+    report can contradict. Those that the query names come first. Of the `linear_pairs`, two scales
+    each, it has only the linear-by-linear term: the odds ratio of neighbouring answers is the same
+    at all places of both scales. `added` are further interactions,
     in the order in which they were added because the reports speak against the model without them
     (at 20 %), each with the p-value of that test.
-    `p_value` is of the test that no other three-way interaction is needed, calibrated by simulated
+    `p_value` is of the test that no other interaction is needed, calibrated by simulated
     reports; if it is null, `untested` is the reason. `clearest` is the omitted interaction with the
     strongest evidence, with the same p-value.
     """
@@ -59,6 +61,7 @@ class ModelFit(Message, frozen=True, kw_only=True):
     interactions: list[TestedInteraction]
     added: list[TestedInteraction] = msgspec.field(default_factory=list)
     unasked_pairs: list[list[AttributeName]] = msgspec.field(default_factory=list)
+    linear_pairs: list[list[AttributeName]] = msgspec.field(default_factory=list)
     converged: bool
     p_value: float | None = None
     clearest: TestedInteraction | None = None

@@ -42,6 +42,12 @@ def headline_assumption(result: Any, labels: Labels = NAMES) -> str:
         return ""
     besides = " besides those named" if model.interactions or model.added else ""
     begin = f"Assuming no interaction of three or more questions{besides}"
+    if len(model.linear_pairs) > _IN_HEADLINE:
+        count = number(len(model.linear_pairs))
+        begin += f", linear-by-linear associations of {count} pairs of scales"
+    elif model.linear_pairs:
+        scales = "; ".join(_pairs(model.linear_pairs, labels))
+        begin += f", a linear-by-linear association of {scales}"
     pairs = _pairs(model.unasked_pairs, labels)
     if not pairs:
         return f"{begin}: "
@@ -114,6 +120,8 @@ def assumptions(result: Any, labels: Labels = NAMES) -> list[str]:
     besides = ", ".join(_combined(each.attributes, labels) for each in further)
     line = NO_INTERACTIONS
     line += f" besides {besides}" if further else ""
+    if model.linear_pairs:
+        line += ", and only a linear-by-linear term of {}"
     clearest = model.clearest
     if model.p_value is None:
         line += f"; this assumption was not tested, because {model.untested}"
@@ -125,7 +133,10 @@ def assumptions(result: Any, labels: Labels = NAMES) -> list[str]:
         line += ")"
         if clearest is not None and model.contradicted:
             line += f". Try interactions = {','.join(clearest.attributes)}"
-    lines = [*design, f"{line}.", *_unasked_pairs(result, labels)]
+    line += "."
+    if model.linear_pairs:
+        line = folded(line, _pairs(model.linear_pairs, labels), "pairs of scales")
+    lines = [*design, line, *_unasked_pairs(result, labels)]
     lines += [
         f"The interaction {_combined(each.attributes, labels)} was added because the reports speak"
         f" against the model without it (p = {each.p_value:.2g})."

@@ -329,3 +329,33 @@ def test_a_model_of_too_many_questions_is_refused_but_can_be_restricted():
     result = asked("overview", source, modelled=["q3", "q5", "q7"])
     assert [*dict.fromkeys(result.key("question").values)] == ["q3", "q5", "q7"]
     assert result.model_fit.attributes == ["q3", "q5", "q7"]
+
+
+def test_two_scales_have_a_linear_by_linear_term_unless_their_interaction_is_named():
+    fives = [Attribute(name, [*"abcde"], ordered=True) for name in ("trust", "mood")]
+    schema = Schema([*fives, Attribute("sex", ["m", "f"])])
+    mechanism = SplitQuestionnaire.designed(schema, "19", (), {1: 1, 2: 1})
+    survey, rng = Survey("s", "S", schema, mechanism), np.random.default_rng(7)
+    latent = rng.multivariate_normal([0, 0], [[1, 0.3], [0.3, 1]], 5_000)
+    codes = np.clip(np.rint(2 + latent), 0, 4).astype(int)
+    people = np.column_stack([codes, rng.integers(0, 2, len(codes))])
+    source = source_of(survey, survey.perturbation.reports(people, rng))
+    result = asked("table", source, attributes=["trust", "mood"])
+    assert result.model_fit.linear_pairs == [["trust", "mood"]]
+    [line] = basis(result)
+    assert line.startswith(
+        "The model has no interaction of three or more questions, and only a linear-by-linear term"
+        " of trust and mood; the reports do not contradict this assumption (p = "
+    )
+    headline = (
+        "Assuming no interaction of three or more questions, a linear-by-linear association of"
+        " trust and mood: "
+    )
+    assert repr(ANALYSES["table"].described(result)).count(headline) == 1
+    named = asked("table", source, attributes=["trust", "mood"], interactions=[["trust", "mood"]])
+    assert named.model_fit.linear_pairs == []
+    line, compared = basis(named)
+    assert "besides trust:mood; " in line
+    assert compared.startswith("Without trust:mood the model would not be contradicted (p = 0.")
+    errors = [each.estimates.standard_error for each in (result, named)]
+    assert np.median(errors[0] / errors[1]) < 0.8

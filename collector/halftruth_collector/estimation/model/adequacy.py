@@ -17,6 +17,7 @@ import numpy as np
 import scipy
 from halftruth_shared import Survey
 from halftruth_shared.deadlines import check_deadline
+from numpy.typing import NDArray
 
 from ...counts import Counts
 from ..bounds import Array
@@ -27,6 +28,10 @@ from .information import Fitted, blocks
 
 #: Eigenvalues of V below this fraction of the largest one are treated as 0.
 _ROUNDING = 1e-9
+
+#: Largest degree of the polynomials of the scores by which a linear-by-linear term is tested. The
+#: whole interaction is tested, too, but with so many degrees of freedom it has little power.
+_DEGREE = 2
 
 #: Number of simulated sets of reports; the smallest p-value is 1/(_SIMULATIONS + 1).
 _SIMULATIONS = 199
@@ -63,6 +68,9 @@ def adequacy(
     survey: Survey, counts: Counts, model: LoglinearModel, terms: Sequence[Term] | None = None
 ) -> list[LackOfFit]:
     """Test omitted interactions by score tests, the most significant one first.
+
+    A pair that has only its linear-by-linear term has two tests: of polynomials of the scores up to
+    degree two, and of the whole interaction.
 
     Parameters
     ----------
@@ -110,10 +118,14 @@ def _evidence(test: LackOfFit) -> tuple[float, float, float, float]:
 
 
 def omitted_interactions(survey: Survey, counts: Counts, model: LoglinearModel) -> list[Term]:
-    """Return the omitted interactions of the next order that the reports identify."""
+    """Return the omitted interactions of the next order that the reports identify.
+
+    These are also the pairs with a linear-by-linear term alone, before interactions of three.
+    """
     parts = report_parts(survey.perturbation, counts, model.schema.names)
-    axes, included = range(len(model.design.shape)), set(model.design.terms)
-    longest = max(map(len, included))
+    axes = range(len(model.design.shape))
+    included = set(model.design.terms) - model.design.linear
+    longest = max(map(len, model.design.terms))
     return [
         term
         for length in range(2, min(longest + 1, len(axes)) + 1)
@@ -126,7 +138,7 @@ def omitted_interactions(survey: Survey, counts: Counts, model: LoglinearModel) 
 
 def has_room(design: Design, term: Term) -> bool:
     """Return whether a model of this design could have a further interaction."""
-    return design.parameters + _columns(design, term) <= MAX_PARAMETERS
+    return design.columns + _columns(design, term) <= MAX_PARAMETERS
 
 
 def size_of_tests(
@@ -134,22 +146,25 @@ def size_of_tests(
 ) -> int:
     """Return the number of distinct reports times the number of parameters."""
     parts = report_parts(survey.perturbation, counts, model.schema.names)
-    columns = model.design.parameters + sum(_columns(model.design, term) for term in terms)
+    columns = model.design.columns + sum(_columns(model.design, term) for term in terms)
     return sum(part.counts.size for part in parts) * columns
 
 
 def _columns(design: Design, term: Term) -> int:
+    """Return the number of columns that a term adds."""
+    if term in design.linear:
+        return 0
     return math.prod(design.shape[axis] - 1 for axis in term)
 
 
 def _grouped(design: Design, terms: Sequence[Term]) -> Iterator[list[Term]]:
     """Group interactions that fit into one design."""
     several: list[Term] = []
-    columns = design.parameters
+    columns = design.columns
     for term in terms:
         if several and columns + _columns(design, term) > MAX_PARAMETERS:
             yield several
-            several, columns = [], design.parameters
+            several, columns = [], design.columns
         several.append(term)
         columns += _columns(design, term)
     if several:
@@ -162,12 +177,21 @@ class _Tests:
     def __init__(
         self, model: LoglinearModel, parts: Sequence[ReportPart], terms: Sequence[Term]
     ) -> None:
-        self._terms, self._parts = terms, parts
-        design = Design(model.design.shape, [*model.design.terms, *terms])
+        self._parts = parts
+        own_design = model.design
+        full = [term for term in own_design.terms if term not in own_design.linear]
+        design = Design(
+            own_design.shape, [*full, *terms], own_design.scores, own_design.linear - {*terms}
+        )
         numbers = [design.terms.index(term) for term in terms]
-        self._others = ~np.isin(design.term_of, numbers)
-        corner = np.zeros(design.parameters)
-        corner[self._others] = model.fitted.corner
+        old = np.isin(design.term_of, [design.terms.index(term) for term in own_design.terms])
+        # Which parameters the model has; a pair can have a part of them.
+        included = np.zeros(design.columns, dtype=bool)
+        included[old] = own_design.kept
+        self._others = included[design.kept]
+        term_of = design.term_of[design.kept]
+        corner = np.zeros(design.columns)
+        corner[old] = model.fitted.corner
         self._fitted = Fitted(design, corner, model.fitted.feasible)
         score, information = np.zeros(design.parameters), np.zeros((design.parameters,) * 2)
         for part in parts:
@@ -177,10 +201,17 @@ class _Tests:
                 information += part.counts.sum() * (scores * probabilities) @ scores.T
         others = self._others
         within = information[np.ix_(others, others)] + np.diag(model.penalty)
+        smooth = design.of_degree(own_design.linear, _DEGREE)[design.kept]
+        self._terms: list[Term] = []
         self._observed, weights = [], []
-        for number in numbers:
+        tested: list[tuple[Term, NDArray[np.bool_]]] = []
+        for term, number in zip(terms, numbers, strict=True):
+            whole = (term_of == number) & ~others
+            if term in own_design.linear:
+                tested.append((term, whole & smooth))
+            tested.append((term, whole))
+        for term, own in tested:
             check_deadline()
-            own = design.term_of == number
             taken = np.linalg.solve(within, information[np.ix_(others, own)]).T
             spread = information[np.ix_(own, own)] - taken @ information[np.ix_(others, own)]
             values, vectors = np.linalg.eigh(spread)
@@ -188,6 +219,7 @@ class _Tests:
             root = vectors[:, kept] / np.sqrt(values[kept])
             # At the maximum, the scores of the included parameters equal the gradient of the
             # penalty.
+            self._terms.append(term)
             self._observed.append(score[own] @ root)
             efficient = np.zeros((design.parameters, root.shape[1]))
             efficient[own], efficient[others] = root, -taken.T @ root

@@ -8,7 +8,7 @@ from halftruth_shared.analyses.base import ModelFit, TestedInteraction
 
 from ...counts import Counts, CountsKey, RecentResults, key_of
 from .adequacy import adequacy, has_room, omitted_interactions, size_of_tests
-from .fit import LoglinearModel, asked_pairs, fit_model
+from .fit import LoglinearModel, design_of, fit_model
 
 #: Number of cached models; the largest takes about twenty megabytes.
 _KEPT = 8
@@ -97,7 +97,7 @@ def _fitted(
     survey: Survey, counts: Counts, interactions: _Terms, names: tuple[str, ...]
 ) -> LoglinearModel:
     def fit() -> LoglinearModel:
-        return fit_model(survey, counts, [*asked_pairs(survey, names), *interactions], names)
+        return fit_model(survey, counts, attributes=names, further=interactions)
 
     return _FITTED.get((key_of(survey, counts), interactions, names), fit)
 
@@ -114,6 +114,7 @@ def _described(
     tested = _tested(survey, counts, every, names)
     clearest = None if isinstance(tested, str) else tested
     included = set(model.design.terms)
+    default = design_of(survey, model.schema)
     return ModelFit(
         attributes=list(model.schema.names),
         interactions=[
@@ -121,14 +122,17 @@ def _described(
                 attributes=list(term), p_value=_p_value(survey, counts, term, every, names)
             )
             for term in interactions
-            # Every model has the interactions of all pairs that are asked together.
-            if len(term) > 2
+            # Every model has the other interactions of all pairs that are asked together.
+            if len(term) > 2 or tuple(sorted(model.schema.positions(term))) in default.linear
         ],
         added=[*added],
         unasked_pairs=[
             [model.schema.names[axis] for axis in pair]
             for pair in combinations(range(len(model.schema.names)), 2)
             if pair not in included
+        ],
+        linear_pairs=[
+            [model.schema.names[axis] for axis in pair] for pair in sorted(model.design.linear)
         ],
         converged=model.converged,
         p_value=None if clearest is None else clearest.p_value,
@@ -165,10 +169,10 @@ def _p_value(
 ) -> float | None:
     """Return the p-value of an interaction, tested against the model without it."""
     others = tuple(each for each in interactions if each != term)
-    smaller = (*others, *combinations(term, len(term) - 1))
+    # Its parts are full interactions, too; a pair has no parts.
+    smaller = (*others, *(combinations(term, len(term) - 1) if len(term) > 2 else ()))
     model = _fitted(survey, counts, smaller, names)
     axes = model.schema.positions(term)
-    if tuple(sorted(axes)) in model.design.terms:
+    if tuple(sorted(axes)) in {*model.design.terms} - model.design.linear:
         return None
-    [test] = adequacy(survey, counts, model, [tuple(sorted(axes))])
-    return test.p_value
+    return adequacy(survey, counts, model, [tuple(sorted(axes))])[0].adjusted_p_value

@@ -7,12 +7,18 @@ with the sum over each axis in place of its first category.
 
 Parameters are estimated in sum-to-zero coding: orthogonal contrasts of the categories of each
 attribute, scaled to mean square 1, without a reference category.
+
+The contrasts of a *scale*, an attribute whose answers have scores, are polynomials of these: the
+first one is linear in the scores, and the next ones distinguish the missing categories. So the
+linear-by-linear term of two scales (Agresti 2013, section 10.4) is one parameter of their
+interaction, and a model without the others is one with fewer parameters, for the same columns.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations, product
 from math import prod
+from types import MappingProxyType
 
 import numpy as np
 from halftruth_shared import DomainTooLarge
@@ -23,7 +29,7 @@ from ..bounds import Array
 
 Integers = NDArray[np.int64]
 
-#: Largest number of parameters of a model.
+#: Largest number of parameters of a model; of two scales, all of their interaction count.
 MAX_PARAMETERS = 1_000
 
 #: Largest number of derivatives of a margin: its cells times parameters.
@@ -42,29 +48,48 @@ class Design:
         Shape of the table.
     generators : collection of collections of int
         Axes of each highest-order interaction. Main effects are always included.
+    scores : mapping of int to ndarray, optional
+        Scores of the categories of each scale, by axis; NaN for a missing category.
+    linear : collection of pairs of int
+        Pairs of scales with a linear-by-linear term alone, unless a generator has both. Missing
+        categories have a parameter for each other and for the scores.
 
     Attributes
     ----------
     terms : tuple of tuple of int
         Axes of every interaction, main effects first.
-    codes : ndarray of int, shape (p, M)
+    linear : frozenset of tuple of int
+        Those of which the model has only the linear-by-linear term.
+    codes : ndarray of int, shape (c, M)
         Category of each attribute in each column, 0 for attributes that are not in its interaction.
-    term_of : ndarray of int, shape (p,)
+        In sum-to-zero coding they are the numbers of contrasts.
+    term_of : ndarray of int, shape (c,)
         Index of the interaction of each column.
+    kept : ndarray of bool, shape (c,)
+        The contrasts whose parameters are in the model; all without `linear`.
 
     Raises
     ------
     DomainTooLarge
-        If there are more than `MAX_PARAMETERS` parameters.
+        If there are more than `MAX_PARAMETERS` columns.
     """
 
-    def __init__(self, shape: tuple[int, ...], generators: Collection[Collection[int]]) -> None:
-        self.shape = shape
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        generators: Collection[Collection[int]],
+        scores: Mapping[int, Array] = MappingProxyType({}),
+        linear: Collection[tuple[int, ...]] = (),
+    ) -> None:
+        self.shape, self.scores = shape, scores
         terms: set[tuple[int, ...]] = {(axis,) for axis in range(len(shape))}
         for generator in generators:
             axes = sorted(generator)
             for size in range(1, len(axes) + 1):
                 terms.update(combinations(axes, size))
+        both = {(min(pair), max(pair)) for pair in linear}
+        self.linear: frozenset[tuple[int, ...]] = frozenset(both - terms)
+        terms |= self.linear
         self.terms = tuple(sorted(terms, key=lambda term: (len(term), term)))
         columns = [prod(shape[axis] - 1 for axis in term) for term in self.terms]
         if sum(columns) > MAX_PARAMETERS:
@@ -79,34 +104,69 @@ class Design:
             for categories in product(*(range(1, shape[axis]) for axis in term)):
                 next(rows)[list(term)] = categories
         self.term_of = np.repeat(np.arange(len(self.terms)), columns)
+        self.kept = self.of_degree(self.linear, 1)
         self._strides = np.array([prod(shape[axis + 1 :]) for axis in range(len(shape))])
         self._margins: dict[tuple[int, ...], Integers] = {}
+
+    def of_degree(self, pairs: Collection[tuple[int, ...]], degree: int) -> NDArray[np.bool_]:
+        """Return the contrasts of at most this degree in both scales of some pairs, shape (c,).
+
+        All contrasts of other interactions are among them.
+        """
+        found: NDArray[np.bool_] = np.ones(self.columns, dtype=bool)
+        for number, term in enumerate(self.terms):
+            if term in pairs:
+                own = self.term_of == number
+                found[own] = self._within(own, term, degree)
+        return found
+
+    def _within(
+        self, own: NDArray[np.bool_], term: tuple[int, ...], degree: int
+    ) -> NDArray[np.bool_]:
+        # Contrasts of missing categories follow the linear one.
+        most = [degree + int(np.isnan(self.scores[axis]).sum()) for axis in term]
+        return np.asarray((self.codes[own][:, list(term)] <= most).all(axis=1))
 
     @property
     def cells(self) -> int:
         return prod(self.shape)
 
     @property
-    def parameters(self) -> int:
+    def columns(self) -> int:
+        """c, the number of columns."""
         return len(self.codes)
 
     @cached_property
+    def parameters(self) -> int:
+        """p, the number of parameters; fewer than columns with linear-by-linear terms."""
+        return int(self.kept.sum())
+
+    @cached_property
     def place(self) -> Integers:
-        """Place of each column's sum in a cube, shape (p,)."""
+        """Place of each column's sum in a cube, shape (c,)."""
         return np.asarray(self.codes @ self._strides)
 
     @cached_property
     def corner(self) -> Array:
-        """Matrix T that maps sum-to-zero to corner coding, shape (p, p)."""
-        return self._recoded([_corner_inverse(d) @ _contrasts(d) for d in self.shape])
+        """Matrix T that maps parameters in sum-to-zero coding to corner coding, shape (c, p)."""
+        matrices = [_corner_inverse(len(each)) @ each for each in self._contrasts]
+        return self._recoded(matrices)[:, self.kept]
 
     @cached_property
     def contrast(self) -> Array:
-        """T⁻¹."""
-        return self._recoded([_contrasts(d).T @ _corner(d) / d for d in self.shape])
+        """Matrix that maps columns in corner coding to parameters, T⁻¹ for all, shape (p, c)."""
+        matrices = [each.T @ _corner(len(each)) / len(each) for each in self._contrasts]
+        return self._recoded(matrices)[self.kept]
+
+    @cached_property
+    def _contrasts(self) -> list[Array]:
+        return [
+            _contrasts(size) if axis not in self.scores else _polynomials(self.scores[axis])
+            for axis, size in enumerate(self.shape)
+        ]
 
     def _recoded(self, matrices: Sequence[Array]) -> Array:
-        result = np.ones((self.parameters, self.parameters))
+        result = np.ones((self.columns, self.columns))
         for axis, matrix in enumerate(matrices):
             result *= matrix[np.ix_(self.codes[:, axis], self.codes[:, axis])]
         return result
@@ -135,18 +195,18 @@ class Design:
         return cube
 
     def second_moments(self, cube: Array) -> Array:
-        """Return D' diag(w) D, shape (p, p), from the cube of w."""
+        """Return D' diag(w) D, shape (c, c), from the cube of w."""
         return np.asarray(cube[self._pairs])
 
     @cached_property
     def _pairs(self) -> Integers:
-        places = np.zeros((self.parameters, self.parameters), dtype=np.int64)
+        places = np.zeros((self.columns, self.columns), dtype=np.int64)
         for size, stride, codes in zip(self.shape, self._strides, self.codes.T, strict=True):
             places += _both(size, int(stride))[np.ix_(codes, codes)]
         return np.minimum(places, self.cells)
 
     def margin(self, cube: Array, axes: tuple[int, ...]) -> Array:
-        """Return the margin of w and of the columns of diag(w) D, shape (cells, 1 + p).
+        """Return the margin of w and of the columns of diag(w) D, shape (cells, 1 + c).
 
         Raises
         ------
@@ -154,10 +214,10 @@ class Design:
             If these are more than `MAX_DERIVATIVES` numbers.
         """
         sizes = [self.shape[axis] for axis in axes]
-        if prod(sizes) * (1 + self.parameters) > MAX_DERIVATIVES:
+        if prod(sizes) * (1 + self.columns) > MAX_DERIVATIVES:
             raise DomainTooLarge(
-                f"attributes: a table of {prod(sizes)} cells in a model of {self.parameters}"
-                f" parameters; expected at most {MAX_DERIVATIVES // (1 + self.parameters)} cells",
+                f"attributes: a table of {prod(sizes)} cells in a model of {self.columns}"
+                f" parameters; expected at most {MAX_DERIVATIVES // (1 + self.columns)} cells",
                 field="attributes",
             )
         sums = np.ascontiguousarray(cube[self._places_with_columns(axes)])
@@ -221,7 +281,7 @@ class Design:
 
     @property
     def order(self) -> Integers:
-        """Leaf of the constant and of each column, shape (1 + p,)."""
+        """Leaf of the constant and of each column, shape (1 + c,)."""
         _ = self.suffixes
         return self._order
 
@@ -260,3 +320,17 @@ def _contrasts(size: int) -> Array:
     matrix[range(1, size), range(size - 1)] = -np.arange(1, size)
     matrix = np.column_stack([matrix[:, -1], matrix[:, :-1]])
     return np.asarray(matrix / np.sqrt((matrix**2).mean(axis=0)))
+
+
+def _polynomials(scores: Array) -> Array:
+    """Return constant, polynomials of scores, and missing categories, in columns of mean square 1.
+
+    The first polynomial is linear, and the contrasts of missing categories follow it.
+    """
+    missing, size = np.isnan(scores), len(scores)
+    centred = np.where(missing, 0.0, scores - scores[~missing].mean())
+    centred /= np.abs(centred).max()
+    powers = centred[:, None] ** np.arange(2, (~missing).sum())
+    columns = [np.ones(size), centred, *np.eye(size)[missing], *powers.T]
+    basis, upper = np.linalg.qr(np.column_stack(columns))
+    return np.asarray(basis * np.sign(np.diag(upper)) * np.sqrt(size))

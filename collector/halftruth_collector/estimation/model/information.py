@@ -46,7 +46,7 @@ class Fitted:
     Attributes
     ----------
     design : Design
-    corner : ndarray, shape (p,)
+    corner : ndarray, shape (c,)
         Parameters in corner coding.
     feasible : ndarray of bool or None
         Cells with a positive share; None for all.
@@ -72,7 +72,7 @@ class Fitted:
 
     @cached_property
     def means(self) -> Array:
-        """μ, shape (p,)."""
+        """μ, shape (c,)."""
         return np.asarray(self.cube[self.design.place])
 
     def margin(self, axes: tuple[int, ...]) -> Array:
@@ -86,7 +86,7 @@ class Fitted:
         return part.probabilities(self.margin(part.margin))
 
     def scatter(self, weights: Array) -> Array:
-        """(D − 1μ')' diag(w) (D − 1μ'), shape (p, p)."""
+        """(D − 1μ')' diag(w) (D − 1μ'), shape (c, c)."""
         cube = self.design.cube(weights)
         first = np.outer(cube[self.design.place], self.means)
         around = self.design.second_moments(cube) - first - first.T
@@ -99,8 +99,8 @@ class Derivatives:
 
     Attributes
     ----------
-    score : ndarray, shape (p,)
-    observed, expected : ndarray, shape (p, p)
+    score : ndarray, shape (c,)
+    observed, expected : ndarray, shape (c, c)
         Information; the expected one is given the number of reports of each part.
     """
 
@@ -125,7 +125,7 @@ def derivatives(
 ) -> Derivatives:
     """Return score and information of all parts; the expected information is 0 unless wanted."""
     design = fitted.design
-    of_model, of_reports = np.zeros((2, design.parameters, design.parameters))
+    of_model, of_reports = np.zeros((2, design.columns, design.columns))
     effects = np.zeros(design.cells)
     for part in parts:
         mean, total = _products(part, fitted, expected)
@@ -154,7 +154,7 @@ def _products(part: ReportPart, fitted: Fitted, expected: bool) -> tuple[Array, 
         if not expected:
             return np.zeros_like(of_reports), of_reports
         return fitted.scatter(probabilities.reshape(squares.shape) * squares), of_reports
-    of_model, of_reports = np.zeros((2, fitted.design.parameters, fitted.design.parameters))
+    of_model, of_reports = np.zeros((2, fitted.design.columns, fitted.design.columns))
     for counts, block in blocks(part, fitted):
         check_deadline()
         probabilities, came = block[0], counts > 0
@@ -174,7 +174,7 @@ def largest_falls(parts: Sequence[ReportPart], fitted: Fitted, steps: Array, rep
 
     Parameters
     ----------
-    steps : ndarray, shape (K, p)
+    steps : ndarray, shape (K, c)
         Gradients of the functions, times I⁻¹, in corner coding.
     reports : int
         Number of all reports.
@@ -195,7 +195,7 @@ def largest_falls(parts: Sequence[ReportPart], fitted: Fitted, steps: Array, rep
 
 
 def blocks(part: ReportPart, fitted: Fitted) -> Iterator[tuple[Array, Array]]:
-    """Yield counts of some reports, and their λ with its derivatives, shape (1 + p, reports).
+    """Yield counts of some reports, and their λ with its derivatives, shape (1 + c, reports).
 
     Raises
     ------
@@ -215,7 +215,7 @@ def _of_margin(part: ReportPart, fitted: Fitted) -> Iterator[tuple[Array, Array]
     columns = design.margin(fitted.cube, part.margin)
     columns[:, 1:] -= np.outer(columns[:, 0], fitted.means)
     counts = part.counts.reshape(part.rows, -1)
-    numbers = counts.shape[1] * (1 + design.parameters)
+    numbers = counts.shape[1] * (1 + design.columns)
     if numbers > _MOST_NUMBERS:
         raise DomainTooLarge(
             f"attributes: {numbers} derivatives of the probabilities of reports; expected at most"
@@ -228,7 +228,7 @@ def _of_margin(part: ReportPart, fitted: Fitted) -> Iterator[tuple[Array, Array]
         check_deadline()
         several = np.moveaxis(by_row[start : start + step], -1, 0)
         block = part.operator.forward(several)
-        yield counts[start : start + step].ravel(), block.reshape(1 + design.parameters, -1)
+        yield counts[start : start + step].ravel(), block.reshape(1 + design.columns, -1)
 
 
 def _along_axes(
@@ -236,7 +236,7 @@ def _along_axes(
 ) -> Iterator[tuple[Array, Array]]:
     """Yield the blocks of reports that are records, perturbed along each axis independently."""
     design = fitted.design
-    rows = 1 + design.parameters
+    rows = 1 + design.columns
     steps = list(zip(matrices[::-1], design.suffixes, strict=True))
     # Apply the last axes at once, and the others for each report of these.
     columns, done = fitted.table.reshape(1, -1, 1), 0

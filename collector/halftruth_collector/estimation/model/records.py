@@ -139,12 +139,12 @@ def _drawn(
     design, table = model.design, model.table.ravel()
     cells, weights = _systematic(table, rows)
     codes = np.stack(np.unravel_index(cells, design.shape), axis=1)
-    columns = np.ones((len(cells), design.parameters), dtype=bool)
+    columns = np.ones((len(cells), design.columns), dtype=bool)
     for own, wanted in zip(codes.T, design.codes.T, strict=True):
         columns &= (wanted == 0) | (own[:, None] == wanted)
     departures = columns - model.fitted.means
     # Exponential tilting gives the sample the model's tables of the interactions.
-    tilt = np.zeros(design.parameters)
+    tilt = np.zeros(design.columns)
     for _ in range(_STEPS):
         check_deadline()
         exponent = departures @ tilt

@@ -163,7 +163,7 @@ class ModelTables(TableSource):
 
     def complete(self, counts: Counts) -> bool:
         cells = np.prod([size + 1.0 for size in self.schema.shape])
-        small = bool(cells * self.model.design.parameters <= _MARGINS)
+        small = bool(cells * self.model.design.columns <= _MARGINS)
         return small and super().complete(counts)
 
     def table(self, counts: Counts, attributes: Sequence[str]) -> ModelTable:

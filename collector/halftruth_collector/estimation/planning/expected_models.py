@@ -10,9 +10,16 @@ from halftruth_shared.attribute import MultipleResponse
 from ...counts import Counts
 from ..bounds import Array
 from ..groups import in_detail, survey_in_groups, with_attributes
-from ..model import LoglinearModel, fit_model
+from ..model import LoglinearModel
 from ..model.design import Design
-from ..model.fit import PenalizedLikelihood, axes_of, is_identified, penalties, schema_of
+from ..model.fit import (
+    PenalizedLikelihood,
+    design_of,
+    fit_design,
+    is_identified,
+    penalties,
+    schema_of,
+)
 from ..report_model import report_parts
 
 #: Number of reports for the expected information; that of one report is in proportion.
@@ -59,7 +66,7 @@ def expected_model(
     """
     survey = planned_survey(schema, mechanism)
     part = schema_of(schema, attributes)
-    design = Design(part.shape, axes_of(survey, part, terms))
+    design = design_of(survey, part, terms)
     reports = _expected_reports(survey)
     parts = report_parts(survey.perturbation, reports, part.names)
     if not all(is_identified(term, parts) for term in design.terms):
@@ -99,5 +106,4 @@ def _parameters(schema: Schema, design: Design, people: Array) -> Array:
     survey = Survey("people", "People", public, unperturbed)
     number = np.rint(people / people.sum() * _PEOPLE).astype(np.int64)
     counts = Counts.from_cells(survey, np.argwhere(number), number[number > 0])
-    terms = [[schema.names[axis] for axis in term] for term in design.terms]
-    return fit_model(survey, counts, terms).coefficients
+    return fit_design(survey, counts, public, design).coefficients
