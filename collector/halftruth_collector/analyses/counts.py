@@ -46,13 +46,15 @@ def compute(counted: AnalysisContext, query: CountsQuery) -> Result[CountsQuery]
 
 def _who_chooses(counted: AnalysisContext) -> Iterator[Caveat]:
     """Yield what is known of who has chosen the questions that reports are about."""
-    if counted.survey.has_tickets:
-        if counted.tickets is not None:
-            issued, spent = counted.tickets()
-            if counted.survey.relay is None:
-                yield note("tickets", issued=issued, spent=spent)
-            else:
-                yield note("relay_tickets", spent=spent)
+    known = counted.survey.has_tickets
+    if known and counted.tickets is None:
+        return
+    issued, spent = counted.tickets() if known and counted.tickets is not None else (0, 0)
+    if known and counted.survey.relay is not None:
+        yield note("relay_tickets", spent=spent)
+    # Reports that were read from files have no tickets.
+    elif spent:
+        yield note("tickets", issued=issued, spent=spent)
     elif (tested := compare_views(counted.survey, counted.counts)) is not None:
         is_odd = tested.p_value < _ODD
         kind = warning if is_odd else note

@@ -381,7 +381,10 @@ def state(result: Result[CrosstabQuery], claim: Claim, labels: Labels) -> str:
     row, column, *layers = [quoted(labels.title(key)) for key in result.keys]
     test = tested_by(result, claim)
     if claim.kind == "untested":
-        return f"The association of {row} and {column} cannot be tested: {test.undefined}."
+        reason = str(test.undefined)
+        for key in result.keys:
+            reason = reason.replace(f"'{key.name}'", quoted(labels.title(key)))
+        return f"The association of {row} and {column} cannot be tested: {reason}."
     if claim.kind == "different":
         than = {None: "not as", "more": "more", "less": "less"}[claim.direction]
         place = result.rows[claim.rows[0]]
