@@ -512,14 +512,15 @@ def _convert_numbers(
         members[what] = int(value) if value.denominator == 1 else format_rational(value, what)
     if not whole and number.could_be_whole:
         members["whole"] = False
-    crowded = max(bins.values()) >= _CROWDED * total
-    return _Asked(
-        members,
-        {},
-        ["most answers are in one bin: a narrower range with another step tells more"]
-        if crowded
-        else [],
-    )
+    notes = []
+    if max(bins.values()) >= _CROWDED * total:
+        notes.append("most answers are in one bin: a narrower range with another step tells more")
+    # No table by a group can be tested if one of its answers is hardly ever given.
+    rare = [i for i in range(len(number.categories)) if bins[i] < _RARE * total]
+    if rare:
+        some = ", ".join(number.categories[i] for i in rare)
+        notes.append(f"few answers are in {some}: another minimum, maximum or step can avoid that")
+    return _Asked(members, {}, notes)
 
 
 def _round_range(low: Fraction, high: Fraction, whole: bool) -> NumberRange:

@@ -382,3 +382,17 @@ def test_all_pairs_of_many_questions_are_wanted_only_with_a_hint(command):
     ):
         _, _, said = drafted(command, columns, *options)
         assert ("tables of any two questions are wanted" in said) == hinted
+
+
+def test_bins_with_few_answers_are_named(command):
+    ages = [18, *range(20, 67)] * 9
+    _, text, said = drafted(
+        command, {"age": [str(age) for age in ages], "b": cycle("x", "y", people=len(ages))}
+    )
+    assert "minimum = 10" in text
+    assert "few answers are in" not in said
+    ages = [18, *range(20, 67), *range(20, 67), *range(20, 67)] * 3
+    _, _, said = drafted(
+        command, {"age": [str(age) for age in ages], "b": cycle("x", "y", people=len(ages))}
+    )
+    assert "few answers are in 10 to 19: another minimum, maximum or step can avoid that" in said
