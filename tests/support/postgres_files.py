@@ -17,14 +17,14 @@ def log_position(url: str) -> int:
         return _position(connection)
 
 
-def files_of(url: str, since: int) -> bytes:
+def files_of(url: str, since: int) -> tuple[bytes, bytes]:
     """Return the contents of all files of a database, and what the log has got since a position.
 
     The tables are written before, by a checkpoint. The log is that of all databases of the server.
     """
     with _connected(url) as connection:
         connection.exec_driver_sql("CHECKPOINT")
-        return b"".join([*_tables(connection), *_log(connection, since)])
+        return b"".join(_tables(connection)), b"".join(_log(connection, since))
 
 
 @contextmanager

@@ -301,7 +301,7 @@ def test_no_secret_and_no_view_is_stored_or_logged_by_either_party(
     def relay_files():
         if since is None:
             return contents(tmp_path / "relay")
-        return files_of(relay_database, since)
+        return b"".join(files_of(relay_database, since))
 
     held = relay_files()
     parties.close()
@@ -311,7 +311,7 @@ def test_no_secret_and_no_view_is_stored_or_logged_by_either_party(
     collected = (
         b"".join(file.read_bytes() for file in tmp_path.glob("test.db*"))
         if since is None
-        else files_of(database, since)
+        else b"".join(files_of(database, since))
     )
     tickets = [*unused, *(each.ticket for each in devices)]
     for ticket in tickets:
