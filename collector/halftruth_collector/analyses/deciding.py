@@ -190,7 +190,7 @@ def with_false_reports(result: Result[Any], rate: float) -> Result[Any]:
     if not known.any():
         return replace(result, estimates=replace(table, moved_by=None))
     of_table = min((t.undone_by for t in result.tests if t.undone_by is not None), default=np.nan)
-    reports = _reports(result)
+    reports = reports_in_domain(result)
     undone_by = np.full(len(table), np.nan)
     quantities = table.texts("quantity").ids
     for each in np.unique(quantities[known]).tolist():
@@ -220,14 +220,17 @@ def false_reports(result: Result[Any]) -> Iterator[Caveat]:
             row, table = named.rows[:1], result.estimates
             z = statistics(table.numbers("p_value")[row])
             limit = float(statistics(np.array(named.rate / test.hypotheses)))
-            [own] = to_undo(z, limit, table.numbers("moved_by")[row], _reports(result))
+            [own] = to_undo(z, limit, table.numbers("moved_by")[row], reports_in_domain(result))
             needed = np.fmin(own, undone_by[row][0])
         if np.isfinite(needed):
             values["finding"] = int(needed)
+    elif any(claim.kind == "largest" for claim in result.claims):
+        # The only decision is about the named answer.
+        values["finding"] = values["weakest"]
     yield note("false reports", **values)
 
 
-def _reports(result: Result[Any]) -> int:
+def reports_in_domain(result: Result[Any]) -> int:
     """Return the number of reports of a result, in its domain if there is one."""
     return result.reports if result.group is None else round(result.group.people)
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from fractions import Fraction
 
+import msgspec
 import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES, answer
@@ -409,6 +410,70 @@ def ratios(mechanism, tickets, direction, surveys):
     return np.array(found), np.array(said)
 
 
+def named(survey, rows, answer_, attributes=("harassed",)):
+    """Return the number that would undo that an answer is the largest, and how far its interval
+    is above that of the next one, from the result at the level of the selection.
+    """
+    analysis, source = ANALYSES["table"], source_of(survey, rows)
+    query = analysis.query(attributes=list(attributes), estimate="moment")
+    result = answer(analysis, source, query)
+    cells = len(result.estimates)
+    further = replace_confidence(query, 1 - LEVEL / cells)
+    table = answer(analysis, source, further).estimates
+    lower, upper = table.numbers("lower"), table.numbers("upper")
+    place = next(i for i, row in enumerate(result.rows) if row.keys == answer_)
+    distance = lower[place] - np.delete(upper, place).max()
+    is_named = any(c.kind == "largest" and c.rows == [place] for c in result.claims)
+    assert is_named == (distance > 0)
+    stated = result.estimates.numbers("undone_by")
+    assert np.isfinite(stated[place]) == is_named
+    assert np.isnan(np.delete(stated, place)).all() or not is_named
+    return stated[place], distance
+
+
+def replace_confidence(query, confidence):
+    return msgspec.structs.replace(query, confidence=confidence)
+
+
+def lead_ratios(mechanism, tickets, direction, surveys):
+    """Return the numbers of false reports that undid a largest answer over those stated.
+
+    Without tickets the most harmful report is sent every time, and else that of the drawn view.
+    """
+    shares = (0.62, 0.58) if direction == "yes" else (0.42, 0.38)
+    answer_ = {"harassed": direction}
+    harmful, found, said = None, [], []
+    for seed in range(surveys):
+        survey, rows = surveyed(MECHANISMS[mechanism], 2 * REPORTS, 100 + seed, *shares)
+        survey = replace(survey, reporting=Reporting(tickets=tickets))
+        rows, drawn = rows[:REPORTS], rows[REPORTS:]
+        stated, distance = named(survey, rows, answer_)
+        if not distance > 0:
+            continue
+        if harmful is None:
+            harmful = {}
+            for report in possible_reports(survey):
+                view = survey.perturbation.view_number(report.tolist())
+                _, after = named(survey, with_added(rows, report, FEW), answer_)
+                if view not in harmful or after < harmful[view][1]:
+                    harmful[view] = report, after
+        if tickets == "required":
+            views = [survey.perturbation.view_number(each) for each in drawn.tolist()]
+            false = np.stack([harmful[view][0] for view in views])
+        else:
+            worst, _ = min(harmful.values(), key=lambda each: each[1])
+            false = np.tile(worst, (len(drawn), 1))
+        low, high = 0, min(int(4 * stated) + 8, len(false))
+        assert named(survey, np.vstack([rows, false[:high]]), answer_)[1] <= 0
+        while high - low > 1:
+            middle = (low + high) // 2
+            is_undone = named(survey, np.vstack([rows, false[:middle]]), answer_)[1] <= 0
+            low, high = (low, middle) if is_undone else (middle, high)
+        found.append(high / stated)
+        said.append(stated)
+    return np.array(found), np.array(said)
+
+
 CASES = [
     ("gamma-diagonal", "none", "positive"),
     ("gamma-diagonal", "none", "negative"),
@@ -417,6 +482,53 @@ CASES = [
     ("split questionnaire", "required", "positive"),
     ("split questionnaire", "required", "negative"),
 ]
+
+
+LEADS = [
+    (mechanism, tickets, {"positive": "yes", "negative": "no"}[direction])
+    for mechanism, tickets, direction in CASES
+]
+
+
+@pytest.mark.parametrize("case", LEADS[-2:], ids="-".join)
+def test_the_stated_number_undoes_that_an_answer_is_the_largest(case):
+    found, said = lead_ratios(*case, 4)
+    assert len(found) >= 3
+    assert np.median(said) > 20
+    assert 0.6 < np.median(found) < 1.5
+
+
+@pytest.mark.parametrize("name", ["gamma-diagonal", "split questionnaire"])
+def test_the_number_of_a_largest_cell_is_the_smallest_over_the_others(name):
+    """The others of the table are pushed up one by one, each by the report that does so most."""
+    survey, rows = surveyed(MECHANISMS[name], 6_000, 9, 0.2, 0.15)
+    about = ["harassed", "sex"]
+    cells = [{"harassed": a, "sex": b} for a in ("no", "yes") for b in ("man", "woman")]
+    # People are men more often, so that the largest cell has no equal.
+    men = survey.perturbation.reports(np.tile([0, 0, 1], (1_500, 1)), np.random.default_rng(1))
+    rows = np.vstack([rows, men])
+    stated, distance = named(survey, rows, cells[0], about)
+    assert distance > 0
+    every = possible_reports(survey)
+
+    def is_undone(report, number):
+        return named(survey, with_added(rows, report, number), cells[0], about)[1] <= 0
+
+    # Whichever other cell the interval reaches first.
+    distances = [named(survey, with_added(rows, each, FEW), cells[0], about)[1] for each in every]
+    worst = every[int(np.argmin(distances))]
+    assert not is_undone(worst, int(0.85 * stated))
+    assert is_undone(worst, int(np.ceil(1.2 * stated)))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("case", LEADS, ids="-".join)
+def test_the_number_of_a_largest_answer_is_the_median_of_two_hundred_surveys(case):
+    found, said = lead_ratios(*case, 200)
+    low, median, high = np.quantile(found, [0.05, 0.5, 0.95])
+    print(case, len(found), *(f"{each:.2f}" for each in (np.median(said), low, median, high)))
+    assert 0.85 < median < 1.15
+    assert 0.6 < low < high < 1.6
 
 
 @pytest.mark.parametrize("case", CASES[-2:], ids="-".join)
