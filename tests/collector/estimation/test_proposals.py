@@ -6,6 +6,7 @@ import os
 import re
 import tomllib
 from dataclasses import replace
+from functools import reduce
 from html import unescape
 
 import click
@@ -179,12 +180,27 @@ def test_groups_of_answers_are_named_by_their_order_if_they_have_one():
     assert list(without) == ["a0 or a1", "a2 or a3", "a4 or a5"]
 
 
-def collapsed_of(attribute):
+def test_ordered_answers_are_in_groups_of_similar_size_with_a_pilot():
+    by_name = {"age": np.array([2, 3, 5, 30, 35, 25]), "drugs": np.array([90, 10])}
+
+    def pilot(names):
+        shares = [by_name[name] / by_name[name].sum() for name in names]
+        return 1_000 * reduce(np.multiply.outer, shares)
+
+    ordered = replace(SURVEY.schema.attributes[1], ordered=True)
+    [by_order] = collapsed_of(ordered, pilot)
+    # 40, 35 and 25 % of the people; six answers by two have 5, 35 and 60 %.
+    assert list(by_order) == ["a0 to a3", "a4", "a5"]
+    [without] = collapsed_of(SURVEY.schema.attributes[1], pilot)
+    assert list(without) == ["a0 or a1", "a2 or a3", "a4 or a5"]
+
+
+def collapsed_of(attribute, people=None):
     """Yield the groups of answers to a question that are proposed."""
     schema = Schema([attribute, SURVEY.schema.attributes[2]])
     survey = Survey("s", "S", schema, SplitQuestionnaire.for_amplification(schema, 19, (), 2))
     detect = [f"drugs by {attribute.name}: 10 points"]
-    result = plan(survey, PlanQuery(respondents=10**6, detect=detect, alone=True))
+    result = plan(survey, PlanQuery(respondents=10**6, detect=detect, alone=True), people=people)
     yield tomllib.loads(result.designs[-1].lines.partition("# for the question age\n")[2])[
         "collapsed"
     ]

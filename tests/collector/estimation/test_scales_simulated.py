@@ -28,12 +28,12 @@ NIGHTLY = pytest.mark.nightly
 
 
 @cache
-def four_scales(groups, *, wanted=True):
+def four_scales(groups, *, wanted=True, cuts=None):
     """Four scales from 0 to 10, whose reports about several have two or three groups of answers.
 
     The views are designed for all pairs that are wanted, or for tables of up to two questions.
     """
-    parts = np.split(np.array(ELEVEN), CUTS[groups])
+    parts = np.split(np.array(ELEVEN), cuts or CUTS[groups])
     collapsed = {f"{part[0]} to {part[-1]}": part.tolist() for part in parts}
     schema = Schema(
         [
@@ -89,6 +89,51 @@ def test_the_error_of_a_correlation_of_scales(groups, people, largest, surveys):
     covered = float(((found[:, 1] <= 0.4) & (found[:, 2] >= 0.4)).mean())
     print(f"| {groups} | {people} | {error:.4f} | {covered:.3f} |")
     assert error <= (largest if surveys == 200 else 2 * largest)
+
+
+def least_error(survey, cuts, people):
+    """The Cramér–Rao bound for a correlation of 0.4 of two scales, even with known thresholds."""
+    ends = np.array([-8.0, *((cut - 0.5 - 5) / 1.9 for cut in cuts), 8.0])
+
+    def table(correlation):
+        normal = scipy.stats.multivariate_normal([0, 0], [[1, correlation], [correlation, 1]])
+        below = normal.cdf(np.stack(np.meshgrid(ends, ends), axis=-1))
+        return np.diff(np.diff(below, axis=0), axis=1).ravel()
+
+    slopes, information = (table(0.401) - table(0.399)) / 0.002, 0.0
+    weights = sum(view.weight for view in survey.perturbation.views)
+    for view in survey.perturbation.views:
+        assert len(view.positions) <= 2
+        if view.positions == (0, 1):
+            channel = np.asarray(view.channel.forward(np.eye(view.channel.cells))).T
+            change = channel @ slopes
+            information += view.weight / weights * change @ (change / (channel @ table(0.4)))
+    return float(1 / np.sqrt(people * information))
+
+
+@pytest.mark.parametrize("surveys", [3, pytest.param(300, marks=NIGHTLY)])
+@pytest.mark.parametrize(("people", "largest"), [(5_000, 0.11), (20_000, 0.05)])
+@pytest.mark.parametrize("cuts", [(3, 7), (4, 6)])
+def test_errors_where_half_of_the_reports_are_about_single_scales(cuts, people, largest, surveys):
+    """With groups of similar size they are as wanted; otherwise no unbiased estimate has them.
+
+    The groups of 0 to 2, 3 to 6, and 7 to 10 have 9, 69 and 21 % of the answers.
+    """
+    survey = four_scales(3, wanted=False, cuts=cuts)
+    views = survey.perturbation.views
+    alone = sum(view.weight for view in views if len(view.positions) == 1)
+    assert 0.45 < alone / sum(view.weight for view in views) < 0.5
+    found = estimates(survey, people, 0.4, rounded, surveys, seed=16)
+    found = found[np.isfinite(found[:, 0])]
+    error = float(np.sqrt(((found[:, 0] - 0.4) ** 2).mean()))
+    covered = float(((found[:, 1] <= 0.4) & (found[:, 2] >= 0.4)).mean())
+    bound = least_error(survey, cuts, people)
+    print(f"| {cuts} | {people} | {error:.4f} | bound {bound:.4f} | {covered:.3f} |")
+    assert (bound > largest) == (cuts == (3, 7))
+    if surveys > 3:
+        assert error <= 1.1 * bound
+        assert error <= largest or bound > largest
+        assert 0.93 <= covered <= 0.97
 
 
 @pytest.mark.parametrize("surveys", [2, pytest.param(300, marks=NIGHTLY)])

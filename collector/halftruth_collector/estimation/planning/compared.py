@@ -18,7 +18,7 @@ from ..bounds import optional
 from ..reconstruction import of_perturbation
 from ..table import Reconstruction
 from .advice import design_perturbation
-from .margins import Expectation
+from .margins import Expectation, People
 from .oracles import ORACLES, OracleTables
 from .proposals import DESIGN_NAMES, designs_for
 from .summaries import Chosen
@@ -105,7 +105,11 @@ def wanted_tables(survey: Survey, query: PlanQuery) -> tuple[WantedTables, ...]:
 
 
 def compare_with(
-    survey: Survey, gamma: Fraction, max_length: int, tables: Sequence[WantedTables]
+    survey: Survey,
+    gamma: Fraction,
+    max_length: int,
+    tables: Sequence[WantedTables],
+    people: People | None = None,
 ) -> list[Compared]:
     """Return the survey's mechanism and those that it is compared with.
 
@@ -117,12 +121,14 @@ def compare_with(
         Number of questions of the tables that other mechanisms are designed for.
     tables : sequence of WantedTables
         For which split questionnaires are designed; perhaps none.
+    people : callable, optional
+        Counts of a pilot.
     """
     own = survey.perturbation
     schema, public = ungrouped(survey.schema), own.unperturbed
     has_groups = any(each.collapsed for each in survey.schema.attributes)
     every = [Compared(survey.mechanism.kind, survey.mechanism.kind, True, own)]
-    for design in designs_for(schema, tables, gamma, public) if tables else ():
+    for design in designs_for(schema, tables, gamma, public, people=people) if tables else ():
         kind = SplitQuestionnaire.kind
         if has_groups and design.name == "tables of groups":
             continue

@@ -113,7 +113,7 @@ def plan(
     if is_compared and gamma is not None:
         longest = min(_max_length(survey, survey.perturbation), max(_BOUND))
         tables = tables_for(goals) if goals else wanted_tables(survey, query)
-        compared = compare_with(survey, gamma, longest, tables)
+        compared = compare_with(survey, gamma, longest, tables, people)
         if goals:
             about = replace(chosen, wanted=[(goal.group, goal.outcome) for goal in goals])
     plans = list(map_pieces(partial(_plan_mechanism, about, gamma), compared))

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import combinations
 
 import msgspec
 import numpy as np
@@ -27,8 +28,8 @@ from halftruth_shared.mechanisms import WantedTables
 from halftruth_shared.protection import Guarantee
 from halftruth_shared.results.wording import half_width, number, percent, quoted
 
-from ..bounds import optional
-from .margins import RARE, Expectation
+from ..bounds import Array, optional
+from .margins import RARE, Expectation, People
 from .summaries import Chosen, Names, count, median, planned, planned_margins
 
 #: Number of answers from which a question is collapsed, and number of groups.
@@ -105,7 +106,7 @@ def propose(
     survey = chosen.survey
     own = Design("own", "", survey.perturbation)
     public = survey.perturbation.unperturbed
-    others = [*designs_for(survey.schema, tables_for(goals), gamma, public)]
+    others = [*designs_for(survey.schema, tables_for(goals), gamma, public, people=chosen.people)]
     plans = [_planned(chosen, goals, each) for each in (own, *others)]
     best = best_design(goals, plans)
     sentences = [*_verdicts(goals, plans[0], best)]
@@ -126,6 +127,7 @@ def designs_for(
     gamma: Fraction,
     public: frozenset[str],
     only: DesignName | None = None,
+    people: People | None = None,
 ) -> Iterator[Design]:
     """Yield the split questionnaires for wanted tables that are possible, and for all pairs.
 
@@ -135,9 +137,11 @@ def designs_for(
         Amplification of the attributes that are not public.
     only : str, optional
         Name of a single design.
+    people : callable, optional
+        Counts of a pilot, from which neighbouring answers are put in groups of similar size.
     """
     named = {name for table in tables for name in _names_in(table)} - public
-    collapsed = {each.name: each for each in _collapsed(schema, named)}
+    collapsed = {each.name: each for each in _collapsed(schema, named, people)}
     grouped = Schema(tuple(collapsed.get(each.name, each) for each in schema.attributes))
     lines = "".join(map(_table_lines, tables))
     with_groups = lines + "".join(map(_group_lines, collapsed.values()))
@@ -188,15 +192,23 @@ def tables_for(goals: Sequence[Goal]) -> list[WantedTables]:
     return [WantedTables(of=tuple(of), by=by) for by, of in outcomes.items()]
 
 
-def _collapsed(schema: Schema, names: set[str]) -> list[Attribute]:
-    """Return the attributes of many answers among some, with neighbouring answers in groups."""
+def _collapsed(schema: Schema, names: set[str], people: People | None) -> list[Attribute]:
+    """Return the attributes of many answers among some, with neighbouring answers in groups.
+
+    Groups have as many answers each or, of an ordered attribute with a pilot, similar numbers of
+    people: with one group of most people, little is seen of differences and correlations.
+    """
     found = []
     for each in schema.attributes:
         answers = [a for a in each.categories if a not in each.missing]
         if each.name not in names or each.collapsed or len(answers) < _MANY or each.question:
             continue
         groups = {}
-        for part in np.array_split(np.array(answers, dtype=object), _GROUPS):
+        cuts: Sequence[int] | int = _GROUPS
+        if each.ordered and people is not None:
+            numbers = people([each.name])[[each.categories.index(a) for a in answers]]
+            cuts = _even_cuts(numbers)
+        for part in np.array_split(np.array(answers, dtype=object), cuts):
             first, last = part[0], part[-1]
             name = f"{first} to {last}" if each.ordered else " or ".join(part)
             groups[name if len(part) > 1 else first] = tuple(part)
@@ -205,6 +217,20 @@ def _collapsed(schema: Schema, names: set[str]) -> list[Attribute]:
         except HalftruthError:
             continue
     return found
+
+
+def _even_cuts(numbers: Array) -> tuple[int, ...]:
+    """Return where answers are cut into groups whose numbers of people differ least.
+
+    >>> _even_cuts(np.array([1, 2, 3, 30, 30, 40]))
+    (4, 5)
+    """
+    ends = np.concatenate([[0], np.cumsum(numbers)])
+
+    def squares(cuts: tuple[int, ...]) -> float:
+        return float((np.diff(ends[[0, *cuts, -1]]) ** 2).sum())
+
+    return min(combinations(range(1, len(numbers)), _GROUPS - 1), key=squares)
 
 
 def _response_lines(mechanism: SplitQuestionnaire) -> str:
@@ -360,7 +386,7 @@ def _replanned(
     """Plan the best design for other goals or another γ."""
     survey = chosen.survey
     public, tables = survey.perturbation.unperturbed, tables_for(goals)
-    every = designs_for(survey.schema, tables, gamma, public, best.design)
+    every = designs_for(survey.schema, tables, gamma, public, best.design, chosen.people)
     return next((_planned(chosen, goals, each) for each in every), None)
 
 
