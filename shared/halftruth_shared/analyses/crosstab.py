@@ -67,7 +67,7 @@ CAVEATS: Sentences = {
         "groups",
     ),
     "several options": lambda labels, question: (
-        f"{labels.quoted(question)} allows several options: each share is among all people, and"
-        f" shares do not add up to {percent(1)}. The test is that of the most significant option."
+        f"{labels.quoted(question)} allows several options, so shares of different options do not"
+        f" add up to {percent(1)}. The test is that of the most significant option."
     ),
 }
