@@ -27,7 +27,7 @@ ADDRESS = "http://127.0.0.1:8000"
 
 #: Address, width and largest height of each picture in CSS pixels, and whether it needs a token.
 PAGES = {
-    "form": ("/s/work", 390, 700, False),
+    "form": ("/s/work", 390, 800, False),
     "comparison": (
         "/results/work/comparison?answer=bullied%3Dyes&groups=team",
         1_000,
