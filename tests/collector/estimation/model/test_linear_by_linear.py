@@ -214,7 +214,7 @@ def test_correlations_of_long_scales_are_several_times_as_precise(surveys):
     [
         ((5, 5), 5),
         pytest.param((5, 5), 400, marks=NIGHTLY),
-        pytest.param((11, 11), 50, marks=NIGHTLY),
+        pytest.param((11, 11), 20, marks=NIGHTLY),
     ],
 )
 def test_intervals_cover_a_true_term_and_a_false_one_is_contradicted(sizes, bend, surveys):
