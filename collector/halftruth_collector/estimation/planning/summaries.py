@@ -103,6 +103,11 @@ class Chosen:
         of = {each.name: each.question or each.name for each in schema.attributes}
         return [(g, name) for g in groups for (name,) in self.questions if of[g] != of[name]]
 
+    @cached_property
+    def _unordered_pairs(self) -> list[Names]:
+        """Pairs of two attributes, each in the order in which it comes last."""
+        return list({frozenset(pair): pair for pair in self.pairs}.values())
+
     def _wanted(self) -> list[Names]:
         """Return the wanted tables of two attributes, the group first."""
         every = self.survey.mechanism.wanted(self.survey.schema)
@@ -117,11 +122,10 @@ class Chosen:
         if quantity == "odds_ratio" and self.query.outcome is not None:
             return [(*(self.query.predictors or ()), self.query.outcome)]
         if quantity in ("detectable_association", "detectable_correlation"):
-            unordered = list({frozenset(pair): pair for pair in self.pairs}.values())
             if quantity == "detectable_association":
-                return unordered
+                return self._unordered_pairs
             scales = scales_of(self.survey.schema)
-            return [pair for pair in unordered if scales.issuperset(pair)]
+            return [pair for pair in self._unordered_pairs if scales.issuperset(pair)]
         return self.pairs
 
     def _is_numeric(self, name: str) -> bool:
