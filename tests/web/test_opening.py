@@ -42,8 +42,15 @@ class Fetched:
     def _begin(self, event):
         address, initiator = event["request"]["url"], event["initiator"]
         frames = initiator.get("stack", {}).get("callFrames", [])
+        before = initiator.get("url") or (frames[0]["url"] if frames else None)
+        # A browser asks another origin whether it may send, before it does.
+        asking = f"OPTIONS {address}"
+        if initiator["type"] == "preflight":
+            address, before = asking, None
+        elif asking in self.after:
+            self.after[asking], before = before, asking
         self._names[event["requestId"]] = address
-        self.after[address] = initiator.get("url") or (frames[0]["url"] if frames else None)
+        self.after[address] = before
 
     def _receive(self, event):
         if event["response"].get("fromDiskCache"):
