@@ -165,7 +165,10 @@ def _after_id(values: Sequence[int], ticket: str | None = None) -> str:
 def _with_tickets(
     name: str, database: Database, target: float = WITH_TICKETS
 ) -> Iterator[Comparison]:
-    """Compare single reports with tickets, which were taken before, and without."""
+    """Compare single reports with tickets, which were taken before or one by one, and without.
+
+    With one ticket each, a report is two requests, one after the other: their times add up.
+    """
     with (
         database() as url,
         Store(url) as store,
@@ -182,17 +185,35 @@ def _with_tickets(
                     file.write_text(_split_lines(store, survey, most))
                     path = f"/v1/surveys/{survey.id}/reports"
                     loads.append(wrk.run(collector, path, file, SECONDS))
+                file.write_text(_ticket_lines())
+                path = f"/v1/surveys/{TICKETED.id}/tickets"
+                loads.append(wrk.run(collector, path, file, SECONDS))
                 rounds.append(loads)
                 # So many tickets that none is sent twice.
-                most = max(most, 2 * max(load.sent for load in loads))
-    plain, ours = zip(*rounds[1:], strict=True)
+                most = max(most, 2 * max(load.sent for load in loads[:2]))
+    plain, ours, taken = (
+        [load.seconds / load.answered for load in loads] for loads in zip(*rounds[1:], strict=True)
+    )
     yield Comparison(
         f"single reports, {name}, with tickets : without",
-        [load.seconds / load.answered for load in ours],
-        [load.seconds / load.answered for load in plain],
+        ours,
+        plain,
         lambda seconds: f"{1 / seconds:.0f} reports/s",
         target=target,
     )
+    yield Comparison(
+        f"single reports, {name}, with one ticket each : without",
+        [report + ticket for report, ticket in zip(ours, taken, strict=True)],
+        plain,
+        lambda seconds: f"{1 / seconds:.0f} reports/s",
+    )
+
+
+def _ticket_lines() -> str:
+    """Return the input of `report.lua` for requests for one ticket each."""
+    head = f'{{"digest":"{TICKETED.digest}","commitments":["'
+    made = (commit(TICKETED.digest, new_secret()).hex() for _ in range(BATCH))
+    return "\n".join([head, *(f'{each}"]}}' for each in made), ""])
 
 
 def _split_lines(store: Store, survey: Survey, count: int) -> str:

@@ -1,6 +1,6 @@
 -- Sends one report per request, with a new id and the next of the prepared values.
 -- Its argument is a file: the JSON of a request up to the id, then one line per report of what
--- follows the id.
+-- follows the id. Requests for tickets have no id.
 
 local threads = {}
 
@@ -23,6 +23,7 @@ function init(arguments)
   source:close()
   math.randomseed(seed)
   wrk.headers["Content-Type"] = "application/json"
+  named = not head:find("commitments")
   sent = 0
 end
 
@@ -34,7 +35,7 @@ function request()
     random(0, 0xffff), random(0, 0xffff), random(0, 0xffff), random(0, 0xfff),
     random(0x8000, 0xbfff), random(0, 0xffff), random(0, 0xffff), random(0, 0xffff)
   )
-  local body = head .. id .. values[sent % #values + 1]
+  local body = head .. (named and id or "") .. values[sent % #values + 1]
   return wrk.format("POST", nil, nil, body)
 end
 
