@@ -368,6 +368,19 @@ def test_statements_cover_half_of_a_batch_and_two_waves():
     assert f"After two waves through the relay: at most {most} of 100 people" in rests
 
 
+def test_statements_say_what_each_party_sees_of_tickets():
+    bare, signed = (
+        " ".join(Relayed.of(relay_of(80_000, **more), Fraction(100)).sees())
+        for more in ({}, {"tickets_key": "3" * 64})
+    )
+    assert "ticket" not in bare
+    assert "It does not see network addresses, the time of a report or an id that the relay" in bare
+    # The id of a ticket is known to both.
+    assert "an id that the relay knows" not in signed
+    assert "the id of each ticket and the address that it was issued to, and neither the" in signed
+    assert "which address a ticket was issued to, and must not store or request any" in signed
+
+
 def test_half_of_an_odd_batch_has_the_smaller_number_of_honest_reports():
     # 1 001 honest reports leave 27 of 100, and 1 002 leave 26.
     rests = " ".join(Relayed.of(relay_of(2_003), Fraction(19)).rests_on())

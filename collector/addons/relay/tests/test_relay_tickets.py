@@ -5,6 +5,7 @@ import logging
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
 import pytest
@@ -12,6 +13,7 @@ import requests
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from halftruth_client import Client, CollectorUnavailable, RequestRefused, SurveyRefused
 from halftruth_collector import operations as collecting
+from halftruth_collector.analyses import ANALYSES, AnalysisContext, answer
 from halftruth_relay import operations as relaying
 from halftruth_shared import ParameterError, SplitQuestionnaire
 from halftruth_shared.mechanisms import ViewClass
@@ -283,6 +285,16 @@ def test_a_relay_keeps_the_number_of_tickets_alone(make, dump):
     parties.send(*(device(parties.survey, each) for each in take(parties, 10)))
     parties.close()
     assert parties.store.tickets.totals("health") == (0, 10)
+    source = AnalysisContext(
+        parties.survey,
+        parties.store.reports.counts("health")[1],
+        datetime.now(UTC),
+        min_reports=1,
+        tickets=lambda: parties.store.tickets.totals("health"),
+    )
+    found = answer(ANALYSES["counts"], source, ANALYSES["counts"].query())
+    [said] = [each.sentence for each in found.caveats if each.code == "relay_tickets"]
+    assert said.startswith("10 reports came with a ticket of the relay.")
 
 
 @both
