@@ -82,6 +82,7 @@ ELSEWHERE = {
     "export DASK_CONFIG": "needs certificates; tests of reports in files have a cluster without",
     'halftruth reports count "s3:': "needs an object store and a cluster",
     "halftruth reports count --scheduler": "needs a cluster",
+    "halftruth relay status": "needs a relay; the add-on's tests of commands have it",
     "Rscript": "needs R; tests of the manual of Python and of weighted records have it",
 }
 
