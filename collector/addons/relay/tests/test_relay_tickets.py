@@ -18,7 +18,15 @@ from halftruth_relay import operations as relaying
 from halftruth_shared import ParameterError, SplitQuestionnaire
 from halftruth_shared.mechanisms import ViewClass
 from halftruth_shared.protocol.sealing import SealingKeys, create_sealing_key, open_relayed
-from halftruth_shared.protocol.tickets import ID, Ticket, commit, draw_view, issue, new_secret
+from halftruth_shared.protocol.tickets import (
+    ID,
+    Ticket,
+    commit,
+    draw_view,
+    issue,
+    new_secret,
+    signed_bytes,
+)
 from halftruth_shared.survey import Reporting
 from postgres_files import files_of, log_position
 from relays import Device, contents, inner_reports, ticket_keys
@@ -208,6 +216,24 @@ def test_a_relay_cannot_choose_views(make):
     parties.send(device(survey, signed), *(device(survey, each) for each in take(parties, 10)))
     parties.close()
     assert parties.counted() == 10
+
+
+def test_a_relay_that_issues_an_id_twice_loses_a_report_and_learns_nothing(make, caplog):
+    """As if it had dropped the second one: the collector counts fewer than the relay passed on."""
+    parties = make(batch=2)
+    survey = parties.survey
+    sign = ticket_keys(parties.folder / "relay.pem").signer(survey.relay.tickets_key)
+    id_ = bytes(range(ID))
+    twice = [
+        Ticket(id_, each, sign(signed_bytes(survey.digest, id_, commit(survey.digest, each))))
+        for each in (new_secret(), new_secret())
+    ]
+    parties.send(*(device(survey, each) for each in (*twice, *take(parties, 10))))
+    parties.close()
+    assert parties.counted() == 11
+    assert f"health: omitted 1 reports of its relay: {SPENT}" in caplog.text
+    kept = parties.relay_store.get("health")
+    assert (kept.passed, kept.unopened) == (12, 1)
 
 
 def test_the_collector_issues_no_tickets_of_a_survey_with_a_relay(make):
