@@ -1,6 +1,6 @@
 """Association measures of two questions, and the map of all pairs."""
 
-from itertools import chain, combinations, permutations
+from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
@@ -60,10 +60,10 @@ def compute(counted: AnalysisContext, query: MeasuresQuery) -> Result[MeasuresQu
         linked = [pair for pair in combinations(names, 2) if by_design(estimator.schema, *pair)]
         if linked:
             caveats.append(note("by design", pairs=linked))
-        every = [*permutations(names, 2)]
+        every = [*combinations(names, 2)]
         asked_pairs = [place for place, pair in enumerate(every) if estimator.identified(pair)]
         if len(asked_pairs) < len(every):
-            number_of = {"asked": len(asked_pairs) // 2, "possible": len(every) // 2}
+            number_of = {"asked": len(asked_pairs), "possible": len(every)}
             caveats.insert(0, note("asked together", what="pairs", length=2, **number_of))
         keys = _keys([every[place] for place in asked_pairs])
         return counted.result(query, keys, pairs.take(asked_pairs), caveats=caveats)
@@ -116,15 +116,11 @@ def decide(result: Result[MeasuresQuery], at_level: AtLevel) -> tuple[list[Test]
         known = np.flatnonzero(np.isfinite(result.estimates.value)).tolist()
         known = [row for row in known if result.rows[row].reliability != "not usable"] or known
         return [], [Claim(kind="estimate", rows=known[:1]) if known else Claim(kind="untested")]
-    # Both directions of a pair are one test.
-    first: dict[frozenset[Any], int] = {}
-    for place, pair in enumerate(zip(*(key.values for key in result.keys), strict=True)):
-        first.setdefault(frozenset(pair), place)
     # Pairs that are associated by design are not tested.
     linked = [each.values["pairs"] for each in result.caveats if each.code == "by design"]
-    for pair in chain(*linked):
-        first.pop(frozenset(pair), None)
-    places = [*first.values()]
+    untested = {tuple(pair) for pair in chain(*linked)}
+    pairs = zip(*(key.values for key in result.keys), strict=True)
+    places = [place for place, pair in enumerate(pairs) if pair not in untested]
     rate = 1 - result.query.confidence
     return decide_rows(
         result, at_level, "associated", places, name="score", rate=rate, candidates=len(places)
@@ -228,6 +224,7 @@ def layout(result: Result[Any], _: Labels) -> list[Block]:
                 lines=["row", "column"],
                 shows=[Show(quantity=name, label=label, parts=parts)],
                 picture="heat map",
+                symmetric=True,
             )
             for name, label, title in _MAPS
             if name in known

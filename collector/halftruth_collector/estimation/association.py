@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import combinations, permutations
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import msgspec
@@ -371,14 +371,14 @@ def estimate_measures(
 def estimate_associations(
     estimator: Estimator, names: Sequence[str], confidence: float
 ) -> EstimateColumns:
-    """Estimate the association of every ordered pair of attributes.
+    """Estimate the association of every pair of attributes.
 
     Of two scales it is the polychoric correlation, with its test (see `scales`). Of others it is
     Cramér's V, corrected for bias. Unlike measures with logarithms, it is defined for negative
     estimates of cells. Its p-values are those of `JointTest`, which uses all answers; for V, the
     `rare_answers` are merged.
 
-    Rows are in the order of ``permutations(names, 2)``. Pairs that depend on each other by design
+    Rows are in the order of ``combinations(names, 2)``. Pairs that depend on each other by design
     are not tested. Pairs that the reports do not identify are undefined.
     """
     estimator.schema.positions(names)
@@ -393,10 +393,9 @@ def estimate_associations(
     test = tests_of_pairs(estimator, pairs)
     merging = Merging(estimator.schema, rare_answers(estimator, names))
     coarse = {pair: merged(each.table, merging.parts) for pair, each in test.departures.items()}
-    places = {frozenset(pair): k for k, pair in enumerate(pairs)}
-    every = [*permutations(names, 2)]
+    places = {pair: k for k, pair in enumerate(pairs)}
     # The last place is that of the pairs without a test.
-    tests = [places.get(frozenset(pair), -1) for pair in every]
+    tests = [places.get(pair, -1) for pair in combinations(names, 2)]
     correlated = {
         place: test.correlations[pairs[k]].columns(confidence)
         for place, k in enumerate(tests)
@@ -490,45 +489,35 @@ def _strengths(
     confidence: float,
     others: Mapping[int, EstimateColumns],
 ) -> EstimateColumns:
-    """Return V of every ordered pair, undefined for pairs without a table.
+    """Return V of every pair, undefined for pairs without a table.
 
-    Some places of ``permutations(names, 2)`` have `others` instead.
+    Some places of ``combinations(names, 2)`` have `others` instead.
     """
     measure = CRAMERS_V
-    places = [*permutations(names, 2)]
     # Tables of the same shape form a batch.
-    batches: dict[tuple[int, ...], list[tuple[int, Table, bool]]] = defaultdict(list)
+    batches: dict[tuple[int, ...], list[tuple[int, Table]]] = defaultdict(list)
     unknown = []
-    for place, (one, other) in enumerate(places):
+    for place, pair in enumerate(combinations(names, 2)):
         check_deadline()
         if place in others:
             continue
-        back = (one, other) not in tables
-        if back and (other, one) not in tables:
+        if pair in tables:
+            batches[tables[pair].value.shape].append((place, tables[pair]))
+        else:
             unknown.append(place)
-            continue
-        table = tables[other, one] if back else tables[one, other]
-        shape = table.value.shape
-        batches[shape[::-1] if back else shape].append((place, table, back))
     order, parts = [], []
     for shape, every in batches.items():
-        size = math.prod(shape)
-        back_again = np.arange(size).reshape(shape[::-1]).T.ravel()
-        step = max(1, _AT_ONCE // size**2)
+        step = max(1, _AT_ONCE // math.prod(shape) ** 2)
         for start in range(0, len(every), step):
             check_deadline()
             members = every[start : start + step]
-            support = [table.value.T if back else table.value for _, table, back in members]
-            covariance = [table.identified_covariance() for _, table, _ in members]
-            covariance = [
-                each[np.ix_(back_again, back_again)] if back else each
-                for each, (_, _, back) in zip(covariance, members, strict=True)
-            ]
+            support = [table.value for _, table in members]
+            covariance = [table.identified_covariance() for _, table in members]
             batch = Batch.of_tables(
                 np.stack(support, axis=-1), np.stack(covariance), members[0][1].reports
             )
             parts.append(graded(measure, evaluate(measure, batch), confidence))
-            order += [place for place, _, _ in members]
+            order += [place for place, _ in members]
     if unknown:
         nothing = np.full(len(unknown), np.nan)
         without = Estimates.numbers(quantity(measure.name), nothing, UNIDENTIFIED)

@@ -58,6 +58,8 @@ class Block(Message, frozen=True, kw_only=True):
     most : int or None
         Largest number of lines in a chart. Of more lines, the usable ones that are most clearly
         above the reference are drawn; of panels, the first ones.
+    symmetric : bool
+        Whether the cells of a heat map are also those of the exchanged keys.
     folded : bool
         Whether each panel of a chart on a page is one line that unfolds.
     """
@@ -73,4 +75,5 @@ class Block(Message, frozen=True, kw_only=True):
     stacked: bool = False
     reference_label: str = ""
     most: int | None = None
+    symmetric: bool = False
     folded: bool = False

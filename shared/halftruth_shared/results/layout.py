@@ -475,18 +475,14 @@ def _heat_map(arranged: Arranged, title: str) -> HeatMap:
     columns = [j for j in range(len(names)) if any(line[j] for line in known)]
     tested = "adjusted_p_value" in arranged.block.shows[0].parts
     every = [arranged.name(i) for i in range(len(arranged.first))]
-    if set(every) == set(names):
-        columns.sort(key=lambda j: every.index(names[j]))
     lines = [(every[i], line) for i, line in enumerate(known) if any(line)]
-    cells = (tuple(line[j] for j in columns) for _, line in lines)
-    return HeatMap(
-        title,
-        (),
-        tuple(name for name, _ in lines),
-        tuple(names[j] for j in columns),
-        tuple(cells),
-        tested,
-    )
+    cells = {(name, names[j]): line[j] for name, line in lines for j in columns}
+    down, over = [name for name, _ in lines], [names[j] for j in columns]
+    if arranged.block.symmetric:
+        cells |= {(b, a): cell for (a, b), cell in cells.items() if cell is not None}
+        down = over = [*dict.fromkeys([*down, *over])]
+    shown = tuple(tuple(cells.get((name, other)) for other in over) for name in down)
+    return HeatMap(title, (), tuple(down), tuple(over), shown, tested)
 
 
 def _curves(arranged: Arranged, title: str) -> CurveChart:

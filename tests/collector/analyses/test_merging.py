@@ -1,7 +1,7 @@
 """Merged categories: sums of a finer table, in every analysis."""
 
 from datetime import UTC, datetime
-from itertools import permutations
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -208,7 +208,7 @@ def test_merged_groups_are_parsed_from_lists_and_lines():
         read(TableQuery, {"attributes": ["income"], "merge": ["4,5"]})
 
 
-@pytest.mark.parametrize(("longest", "undefined"), [(2, 0), (3, 24), (6, 24)])
+@pytest.mark.parametrize(("longest", "undefined"), [(2, 0), (3, 12), (6, 12)])
 def test_the_map_of_census_has_all_associations_by_merging_rare_answers(longest, undefined):
     importance = dict.fromkeys(range(1, longest + 1), 1.0)
     mechanism = SplitQuestionnaire.designed(CENSUS, 19, (), importance)
@@ -218,7 +218,7 @@ def test_the_map_of_census_has_all_associations_by_merging_rare_answers(longest,
     of = AnalysisContext(survey, counts, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
     measures = ANALYSES["measures"]
     result = answer(measures, of, MeasuresQuery())
-    assert result.estimates.value.shape == (30,)
+    assert result.estimates.value.shape == (15,)
     assert np.isfinite(result.estimates.value).all()
     assert np.isfinite(result.estimates.numbers("upper")).all()
     [said] = [each.values for each in result.caveats if each.code == "merged"]
@@ -228,11 +228,11 @@ def test_the_map_of_census_has_all_associations_by_merging_rare_answers(longest,
         merge.setdefault(name, []).append(group)
     assert {"race", "age"} <= set(merge)
     plain = Estimator(survey, counts)
-    pairs = permutations(CENSUS.names, 2)
+    pairs = combinations(CENSUS.names, 2)
     alone = [measures_of(plain, pair, measures=["cramers_v"]).value[0] for pair in pairs]
     assert np.isnan(alone).sum() == undefined
     # The same as if the groups are named, independent of the other attributes.
-    pair = ["sex", "race"]
+    pair = ["race", "sex"]
     named = measures_of(plain.merged(merge), pair, measures=["cramers_v"])
     place = [(row["row"], row["column"]) for row in result.rows].index(tuple(pair))
     np.testing.assert_allclose(named.value, result.estimates.value[place], rtol=1e-12, atol=1e-15)

@@ -1,7 +1,7 @@
 """Association measures against their definitions."""
 
 import math
-from itertools import permutations
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -197,8 +197,8 @@ def test_associations_are_cramers_v_of_every_pair():
     shares = np.random.default_rng(5).dirichlet(np.full(12, 6.0)).reshape(2, 3, 2)
     estimator = estimator_of(survey_of(2, 3, 2), shares)
     found = rows_of(associations_of(estimator))
-    assert len(found) == 6
-    for pair, estimate in zip(permutations("abc", 2), found, strict=True):
+    assert len(found) == 3
+    for pair, estimate in zip(combinations("abc", 2), found, strict=True):
         table = estimator.table(list(pair))
         assert estimate.quantity == "cramers_v"
         assert_cramers_v(estimate, of_categories, table, table.covariance())

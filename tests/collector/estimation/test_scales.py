@@ -274,10 +274,10 @@ def test_the_map_has_correlations_of_scales_and_cramers_v_of_others():
     counts = Counts.from_reports(survey, survey.perturbation.reports(codes, rng))
     estimator = Estimator(survey_in_groups(survey), counts)
     rows = rows_of(associations_of(estimator))
-    of = ["polychoric", "cramers_v", "polychoric", *["cramers_v"] * 3]
+    of = ["polychoric", *["cramers_v"] * 2]
     assert [row.quantity for row in rows] == of
     alone = estimate_scales(estimator, ["x", "y"], "polychoric")
-    assert rows[0].value == rows[2].value == alone.value[0]
+    assert rows[0].value == alone.value[0]
     assert rows[0].p_value == alone.p_value[0] < rows[0].adjusted_p_value
     assert abs(rows[0].value - 0.6) < 3 * alone.standard_error[0]
 
