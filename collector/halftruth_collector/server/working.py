@@ -74,7 +74,8 @@ def work(config: Config, program: str, listening: socket.socket, end: int, folde
     server = waitress.create_server(
         _ClosedWhenStopping(app, service.stopping),
         sockets=[listening],
-        _dispatcher=LastIdleFirst(_most_connections()),
+        # Replaced below, before the server runs.
+        threads=1,
         # It counts the listening socket and a pipe, too.
         connection_limit=_most_connections() + 2,
         channel_timeout=config.request_seconds,
@@ -92,6 +93,7 @@ def work(config: Config, program: str, listening: socket.socket, end: int, folde
         ident=None,
     )
     server.channel_class = Channel
+    server.task_dispatcher = LastIdleFirst(_most_connections())
     serving = _start(server.run)
     if service.background:
         _start(lambda: _run_alone(service.background, folder))
