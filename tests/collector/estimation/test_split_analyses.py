@@ -54,7 +54,7 @@ def test_itemsets_and_rules_from_views_are_near_the_truth(study, target):
     [phi] = rows_of(measures_of(aimed(estimator, target), ["a", "c"], measures=["phi"]))
     truth = np.corrcoef(records[:, 0], records[:, 2])[0, 1]
     assert abs(phi.value - truth) < 4 * phi.standard_error
-    assert len(associations_of(aimed(estimator, target))) == 12
+    assert len(associations_of(aimed(estimator, target))) == 6
 
 
 def test_tests_of_independence_from_views_find_the_association(study):

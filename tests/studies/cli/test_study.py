@@ -9,4 +9,5 @@ def test_help_lists_all_studies(command):
 
 
 def test_an_unknown_study_is_a_one_line_error(command):
-    assert command("study", "nonsense") == (2, "", "halftruth: No such command 'nonsense'.\n")
+    said = "halftruth: there is no command 'nonsense'; expected one of: compare, rivals\n"
+    assert command("study", "nonsense") == (2, "", said)
