@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from installed import needs_addons
 
 TESTS = Path(__file__).parent
 FOLDERS = ("bench", "soak")
@@ -41,7 +42,10 @@ def test_no_two_modules_that_programs_import_have_one_name():
     assert not any(imported.search(path.read_text(encoding="utf-8")) for path in PROGRAMS)
 
 
-@pytest.mark.parametrize("folder", ["soak", pytest.param("bench", marks=pytest.mark.nightly)])
+@pytest.mark.parametrize(
+    "folder",
+    [pytest.param("soak", marks=needs_addons), pytest.param("bench", marks=pytest.mark.nightly)],
+)
 def test_every_program_of_a_folder_starts(folder):
     absent = [name for name in submodules() if not installed(name.partition(".")[0])]
     paths = [str(path) for path in PROGRAMS if path.parent.name == folder]

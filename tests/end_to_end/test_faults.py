@@ -20,8 +20,11 @@ from halftruth_collector.collector_store import Store
 from halftruth_shared import Survey
 from halftruth_shared.protocol.reports import Report
 from halftruth_shared.protocol.terms import Terms
-from installed import missing, outside
+from installed import missing, needs_addons, outside
 from wire import PATIENCE, REPORTS, children, listening, wait_until
+
+#: One of the faults is of a relay.
+pytestmark = needs_addons
 
 SOAK = Path(__file__).parents[1] / "soak"
 

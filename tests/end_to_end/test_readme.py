@@ -14,6 +14,7 @@ from halftruth_collector.estimation.planning.planner import plan
 from halftruth_shared import Attribute, Schema, SplitQuestionnaire, Survey
 from halftruth_shared.analyses.plan import PlanQuery
 from halftruth_shared.mechanisms.split_questionnaire import WantedTables
+from installed import needs_addons
 
 README = Path(__file__).parents[2] / "README.md"
 TEXT = README.read_text(encoding="utf-8")
@@ -74,6 +75,7 @@ def test_all_lines_of_the_readme_work_in_order(tmp_path, monkeypatch, capsys):
         assert capsys.readouterr().out, command
 
 
+@needs_addons
 def test_the_lines_for_a_table_of_answers_work_in_order(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     people = [f"P-{i},{i % 60 + 20},{'yes' if i % 3 else 'no'}" for i in range(300)]

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from installed import needs_addons
 from playwright.sync_api import expect
 from questionnaires import workbook
 
@@ -65,6 +66,7 @@ def margin(page):
     return page.get_by_role("row").nth(1).get_by_role("cell").first
 
 
+@needs_addons
 def test_an_imported_xlsform_can_be_edited_published_and_answered(design, live, visit):
     pytest.importorskip("openpyxl")
     found = design(viewport=NARROW)
