@@ -204,7 +204,7 @@ class ReportStore(CountStore):
     def _commit(self, take: Callable[[], Sequence[Batch]]) -> Sequence[Receipt | Exception]:
         """Commit a group of batches, and return the outcome of each."""
         started = time.perf_counter()
-        with self._database.writing() as connection:
+        with self._database.in_turn(), self._database.writing() as connection:
             # Batches that arrive while SQLite waits for its only writer share this transaction.
             items = take()
             outcomes, begun, omitted = self._write(connection, items)

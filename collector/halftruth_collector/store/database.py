@@ -3,6 +3,7 @@
 The database is SQLite with a write-ahead log (WAL), or PostgreSQL.
 """
 
+import fcntl
 import logging
 import os
 import shutil
@@ -191,6 +192,25 @@ class Database:
         except StoreUnavailable as error:
             error.is_undone = not commits
             raise
+
+    @contextmanager
+    def in_turn(self) -> Iterator[None]:
+        """Let the processes that count reports in files of this folder do so one after the other.
+
+        SQLite's waiting writers sleep and look again, up to ten times a second, so the process that
+        has just written would mostly be the next one, and the reports of others would wait. Without
+        such locks in the file system, there are no turns.
+        """
+        folder = None
+        if self.path is not None:
+            with suppress(OSError):
+                folder = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY)
+                fcntl.flock(folder, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            if folder is not None:
+                os.close(folder)
 
     @contextmanager
     def autocommit_cursor(self) -> Iterator[Any]:
