@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from functools import reduce
+from importlib.metadata import metadata
 from pathlib import Path
 from typing import Any
 
@@ -288,3 +289,22 @@ def read_config(service, **more: str) -> Config:
     config = Config.from_environment(given | {"HALFTRUTH_MAX_BODY": size})
     assert config.proxies == 1
     return config
+
+
+@needs_addons
+def test_the_image_is_built_from_all_packages_with_the_wanted_extras(root):
+    text = (root / "docker/Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
+    [words] = re.findall(r"^RUN python -m pip wheel .*?(\./.*)$", text, re.M)
+    extras = re.search(r"^ARG EXTRAS=(.*)$", text, re.M)[1]
+    given = {**os.environ, "EXTRAS": extras}
+    # As the shell of the image expands them.
+    said = subprocess.check_output(
+        ["sh", "-c", f"printf '%s\\n' {words}"], cwd=root, env=given, text=True
+    )
+    built = [line.partition("[")[0] for line in said.splitlines()]
+    assert all((root / folder / "pyproject.toml").is_file() for folder in built)
+    addons = [str(file.parent) for file in root.glob("collector/addons/*/pyproject.toml")]
+    rooms = [str(root / room) for room in ("shared", "client", "collector")]
+    assert sorted(str(root / folder) for folder in built) == sorted([*rooms, *addons])
+    offered = metadata("halftruth-collector").get_all("Provides-Extra")
+    assert set(extras.split(",")) <= set(offered)
