@@ -1,6 +1,7 @@
 """Browser fixtures, and helpers that answer forms and record traffic."""
 
 import os
+import subprocess
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -16,7 +17,7 @@ import pytest
 from halftruth_collector import operations
 from halftruth_collector.web.bundle import built_form
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
-from installed import missing, program
+from installed import missing, module, program
 from playwright.sync_api import Page, expect, sync_playwright
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 from wire import PATIENCE, running
@@ -400,3 +401,24 @@ def attach(page, live, id="own", then="", **options):
         else {"survey": "work", "maxGamma": 19, "collector": live.url} | options
     )
     return page.evaluate(ATTACH.replace("SUBMIT", then), [live.url, id, given])
+
+
+def bundle_surveyjs(folder, entry):
+    """Bundle a page's script with SurveyJS and the client."""
+    modules = module("survey-core").parent
+    options = ["--bundle", "--format=esm", f"--outfile={folder / 'app.js'}", "--log-level=warning"]
+    client = CLIENT / "halftruth_client/js/surveyjs/index.js"
+    subprocess.run(
+        [modules / ".bin/esbuild", entry, *options, f"--alias:halftruth-client/surveyjs={client}"],
+        cwd=folder,
+        env={**os.environ, "NODE_PATH": str(modules)},
+        check=True,
+    )
+
+
+@pytest.fixture(scope="session")
+def scripted(tmp_path_factory):
+    """The script of a page that shows models by SurveyJS."""
+    folder = tmp_path_factory.mktemp("surveyjs")
+    bundle_surveyjs(folder, Path(__file__).with_name("surveyjs.mjs"))
+    return (folder / "app.js").read_text("utf-8")

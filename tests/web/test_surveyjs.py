@@ -1,10 +1,8 @@
 """SurveyJS questionnaires displayed by SurveyJS, with reports sent by the client."""
 
 import json
-import os
 import random
 import re
-import subprocess
 from collections import Counter
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -13,11 +11,10 @@ import pytest
 from halftruth_collector import operations
 from halftruth_importing.readers import SURVEYJS
 from halftruth_shared import Survey
-from installed import module
 from playwright.sync_api import expect
 from relays import with_relay
 
-from .conftest import PICTURES, counted, heading, posted, press
+from .conftest import PICTURES, bundle_surveyjs, counted, heading, posted, press
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
@@ -26,26 +23,6 @@ IMPORTED = SURVEYJS.convert(json.dumps(QUESTIONNAIRE).encode(), "surveyjs.json",
 #: The survey once its author has checked the questions.
 TEXT = re.sub("(?m)^unconfirmed = .*\n", "", IMPORTED.text)
 SURVEY = Survey.from_toml(TEXT)
-
-
-def bundle(folder, entry):
-    """Bundle a page's script with SurveyJS and the client."""
-    modules = module("survey-core").parent
-    client = ROOT / "client/halftruth_client/js/surveyjs/index.js"
-    options = ["--bundle", "--format=esm", f"--outfile={folder / 'app.js'}", "--log-level=warning"]
-    subprocess.run(
-        [modules / ".bin/esbuild", entry, *options, f"--alias:halftruth-client/surveyjs={client}"],
-        cwd=folder,
-        env={**os.environ, "NODE_PATH": str(modules)},
-        check=True,
-    )
-
-
-@pytest.fixture(scope="session")
-def scripted(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("surveyjs")
-    bundle(folder, HERE / "surveyjs.mjs")
-    return (folder / "app.js").read_text("utf-8")
 
 
 @pytest.fixture
@@ -426,7 +403,7 @@ def test_the_manual_example_works_with_surveyjs(live, origin, visit, command):
     [lines] = re.findall(r"```js\n(.*?)```", (ROOT / "docs/surveyjs.md").read_text("utf-8"), re.S)
     lines = lines.replace("https://collector.example", live.url)
     (origin.folder / "own.js").write_text(lines, "utf-8")
-    bundle(origin.folder, "own.js")
+    bundle_surveyjs(origin.folder, "own.js")
     head = '<link rel="stylesheet" href="app.css"><script type="module" src="app.js"></script>'
     found = visit(origin.add('<div id="survey"></div>', head))
     page = found.page

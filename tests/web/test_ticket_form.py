@@ -25,7 +25,6 @@ from .conftest import (
     send,
 )
 from .test_opening import BYTES, DEPTH, REQUESTS, Fetched
-from .test_surveyjs import scripted  # noqa: F401  a fixture
 
 #: A survey of which everybody is asked some of three questions.
 BY_TICKET = Survey(
@@ -207,7 +206,7 @@ def test_a_pages_own_form_takes_its_ticket_of_the_relay(two, visit, origin: Orig
     assert two.held() == 1
 
 
-def test_surveyjs_takes_its_ticket_of_the_relay(two, visit, origin, scripted):  # noqa: F811
+def test_surveyjs_takes_its_ticket_of_the_relay(two, visit, origin, scripted):
     (origin.folder / "app.js").write_text(scripted, "utf-8")
     found = visit(origin.add("", '<script type="module" src="app.js"></script>'))
     model = {

@@ -15,15 +15,14 @@ from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
-from halftruth_shared import ParameterError, SplitQuestionnaire, Survey
-from halftruth_shared.mechanisms import ViewClass
+from halftruth_shared import ParameterError, Survey
 from halftruth_shared.protocol.sealing import create_sealing_key, seal
 from halftruth_shared.protocol.terms import Terms
-from halftruth_shared.protocol.tickets import ID, Ticket, commit, draw_view, new_secret
-from halftruth_shared.survey import Reporting
+from halftruth_shared.protocol.tickets import ID, commit, draw_view, new_secret
 from postgres_files import files_of, log_position
+from ticketed import TICKETS, by_tickets, take, view_of
 
-REPORTS, TICKETS = "/v1/surveys/health/reports", "/v1/surveys/health/tickets"
+REPORTS = "/v1/surveys/health/reports"
 
 NOT_ISSUED = "it was not issued here, or to somebody else"
 OTHER_VIEW = "it asks about other questions than the report is about"
@@ -35,29 +34,7 @@ both = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=Tr
 
 @pytest.fixture
 def survey(survey):
-    """The small survey with a view of each question and one of both, by tickets."""
-    views = [
-        ViewClass(attributes=[["smoker"]], weight=3),
-        ViewClass(attributes=[["drinks"]], weight=2),
-        ViewClass(attributes=[["smoker", "drinks"]], weight=1),
-    ]
-    mechanism = SplitQuestionnaire("19", views)
-    return replace(survey, mechanism=mechanism, reporting=Reporting(tickets="required"))
-
-
-def take(http, survey, count=1, url=TICKETS, **more):
-    """Take tickets for new secrets."""
-    made = [new_secret() for _ in range(count)]
-    commitments = [commit(survey.digest, secret).hex() for secret in made]
-    body = {"digest": survey.digest, "commitments": commitments, **more}
-    response = http.post(url, json=body)
-    assert response.status_code == 201, response.text
-    issued = response.get_json()["tickets"]
-    return [Ticket.of_issued(text, each) for text, each in zip(issued, made, strict=True)]
-
-
-def view_of(survey, ticket):
-    return draw_view(survey.perturbation, survey.digest, ticket.id, ticket.secret)
+    return by_tickets(survey)
 
 
 def report_by(survey, ticket, **changed):

@@ -15,8 +15,7 @@ from halftruth_client import Client, CollectorUnavailable, RequestRefused, Surve
 from halftruth_collector import operations as collecting
 from halftruth_collector.analyses import ANALYSES, AnalysisContext, answer
 from halftruth_relay import operations as relaying
-from halftruth_shared import ParameterError, SplitQuestionnaire
-from halftruth_shared.mechanisms import ViewClass
+from halftruth_shared import ParameterError
 from halftruth_shared.protocol.sealing import SealingKeys, create_sealing_key, open_relayed
 from halftruth_shared.protocol.tickets import (
     ID,
@@ -27,9 +26,10 @@ from halftruth_shared.protocol.tickets import (
     new_secret,
     signed_bytes,
 )
-from halftruth_shared.survey import Reporting
 from postgres_files import files_of, log_position
 from relays import Device, contents, inner_reports, ticket_keys
+from ticketed import TICKETS, asked, by_tickets, view_of
+from ticketed import take as taken
 from wire import listening
 
 NOT_ISSUED = "ticket: it was not issued here, or to somebody else"
@@ -41,34 +41,17 @@ both = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=Tr
 
 @pytest.fixture
 def survey(survey):
-    """The small survey with a view of each question and one of both, by tickets."""
-    views = [
-        ViewClass(attributes=[["smoker"]], weight=3),
-        ViewClass(attributes=[["drinks"]], weight=2),
-        ViewClass(attributes=[["smoker", "drinks"]], weight=1),
-    ]
-    mechanism = SplitQuestionnaire("19", views)
-    return replace(survey, mechanism=mechanism, reporting=Reporting(tickets="required"))
+    return by_tickets(survey)
 
 
 def ask(parties, *secrets, **changed):
     """Ask the relay for tickets for these secrets."""
-    digest = parties.survey.digest
-    body = {"digest": digest, "commitments": [commit(digest, each).hex() for each in secrets]}
-    return parties.http.post("/v1/surveys/health/tickets", json=body | changed)
+    return parties.http.post(TICKETS, json=asked(parties.survey, *secrets) | changed)
 
 
 def take(parties, count):
     """Take tickets of the relay for new secrets."""
-    made = [new_secret() for _ in range(count)]
-    response = ask(parties, *made)
-    assert response.status_code == 201, response.text
-    issued = response.get_json()["tickets"]
-    return [Ticket.of_issued(text, each) for text, each in zip(issued, made, strict=True)]
-
-
-def view_of(survey, ticket):
-    return draw_view(survey.perturbation, survey.digest, ticket.id, ticket.secret)
+    return taken(parties.http, parties.survey, count)
 
 
 def device(survey, ticket, **changed):
