@@ -23,7 +23,6 @@ from ..ops import logs
 from ..ops.settings import Config
 from .parsing import Channel
 from .processes import GRACE
-from .threads import LastIdleFirst
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -74,8 +73,7 @@ def work(config: Config, program: str, listening: socket.socket, end: int, folde
     server = waitress.create_server(
         _ClosedWhenStopping(app, service.stopping),
         sockets=[listening],
-        # Replaced below, before the server runs.
-        threads=1,
+        threads=_most_connections(),
         # It counts the listening socket and a pipe, too.
         connection_limit=_most_connections() + 2,
         channel_timeout=config.request_seconds,
@@ -93,7 +91,6 @@ def work(config: Config, program: str, listening: socket.socket, end: int, folde
         ident=None,
     )
     server.channel_class = Channel
-    server.task_dispatcher = LastIdleFirst(_most_connections())
     serving = _start(server.run)
     if service.background:
         _start(lambda: _run_alone(service.background, folder))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from flask import Blueprint, Flask
 from halftruth_shared.deadlines import checked
@@ -26,14 +26,6 @@ from .turns import Turns
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
-
-
-class _Application(Flask):
-    """A Flask application of synchronous functions only."""
-
-    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the function; Flask would examine each one at every request."""
-        return func
 
 
 def create_app(config: Config | None = None) -> Flask:
@@ -77,7 +69,7 @@ def create_app(config: Config | None = None) -> Flask:
 
 def assemble(service: Service, blueprints: Iterable[Blueprint]) -> Flask:
     """Assemble an application from blueprints, with common errors, logging and headers."""
-    app = _Application("halftruth_collector", static_folder=None)
+    app = Flask("halftruth_collector", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = service.config.max_body
     app.extensions[EXTENSION] = service
     app.jinja_env.filters["checked"] = checked

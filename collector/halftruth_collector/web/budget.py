@@ -8,11 +8,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from flask import Flask, g
+from flask import Flask, g, request
 from halftruth_shared import DomainTooLarge
 from halftruth_shared.deadlines import Deadline, DeadlinePassed, until
 
-from .context import current_request, service
+from .context import service
 from .turns import Turns
 
 #: Time limit of a computation in seconds.
@@ -80,7 +80,7 @@ def limit_large_bodies(app: Flask) -> None:
 
     @app.before_request
     def begin() -> None:
-        if (current_request().content_length or 0) > _LARGE:
+        if (request.content_length or 0) > _LARGE:
             turns.take()
             g.has_turn = True
 

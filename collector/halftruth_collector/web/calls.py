@@ -15,7 +15,7 @@ from functools import cache, lru_cache, partial
 from typing import Any, TypeVar
 
 import msgspec
-from flask import Blueprint, Response
+from flask import Blueprint, Response, request
 from halftruth_shared import HalftruthError, ParameterError, Survey
 from halftruth_shared.columns import encode
 from halftruth_shared.protocol.base import Request
@@ -70,7 +70,7 @@ class Audience:
 
     def _guard(self) -> None:
         """Require the role of a call, also for OPTIONS requests."""
-        role = self.calls[current_request().endpoint or ""].role
+        role = self.calls[request.endpoint or ""].role
         if role is not None:
             remember_bearer(require(role))
 

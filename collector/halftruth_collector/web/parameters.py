@@ -11,7 +11,6 @@ from werkzeug.exceptions import RequestEntityTooLarge
 
 from ..errors import TooLarge
 from ..intake.reading import PLACE, decode_json, wrong_shape
-from .context import current_request
 
 #: Kinds of fields whose errors describe the accepted values.
 _SIMPLE = ("number", "integer", "integers", "flag", "choice")
@@ -25,7 +24,7 @@ def reject_query(*others: str) -> None:
 
     Otherwise a misspelt parameter would silently be ignored.
     """
-    if current_request().query_string:
+    if request.query_string:
         read_query(Request, others=others)
 
 
@@ -47,10 +46,9 @@ def from_form(kind: type[Request]) -> dict[str, list[str]]:
 
 def read_body() -> bytes:
     """Return the body of the request, unless it is too large (TooLarge)."""
-    sent = current_request()
-    most = sent.max_content_length
+    most = request.max_content_length
     try:
-        read = sent.get_data(cache=False)
+        read = request.get_data(cache=False)
     except RequestEntityTooLarge:
         read = None
     # A body without a declared length is silently truncated at the limit.
