@@ -138,7 +138,6 @@ def read_questionnaire(
         except (msgspec.MsgspecError, RecursionError):
             continue
     expected = " or ".join([importer.title for importer in importers()])
-    raise ParameterError(
-        f"{file}: expected {expected or 'halftruth-importing to be installed, which reads them'}",
-        field="file",
-    )
+    if not expected:
+        expected = "halftruth-importing to be installed, which reads questionnaires"
+    raise ParameterError(f"{file}: expected {expected}", field="file")
